@@ -10,7 +10,7 @@ import (
 
 // functions are the functions of the console's templates.
 var functions = template.FuncMap{
-	"since": since, "fieldLabel": site.FieldLabel, "plural": site.Plural, "titleOf": site.Title, "resourceIcon": site.Icon,
+	"since": since, "fieldLabel": site.FieldLabel, "parameterWords": site.ParameterWords, "plural": site.Plural, "titleOf": site.Title, "resourceIcon": site.Icon,
 }
 
 // since shows a time of the API: how long ago it was, or the date if that is long.

@@ -106,7 +106,7 @@ func TestListOfProgram(t *testing.T) {
 	require.Contains(t, text, `href="/r/crates?labels=x&amp;value=7"`)
 	status, _, text := visit(t, pages, "/r/crates?frob=1")
 	require.Equal(t, http.StatusBadRequest, status)
-	require.Contains(t, text, "unknown query parameter")
+	require.Contains(t, text, "is no filter of this list")
 	_, _, text = visit(t, pages, "/search?q=a+%3C")
 	require.Contains(t, text, `href="/r/crates?q=a&#43;%3C"`)
 }

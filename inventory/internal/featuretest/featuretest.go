@@ -114,18 +114,29 @@ var formToken = regexp.MustCompile(`name="_token" value="([^"]*)"`)
 // Page returns the text of a page of the console, as a user sees it.
 func (a *API) Page(name, path string) (text string) {
 	a.t.Helper()
-	w := a.visit(name, httptest.NewRequestWithContext(a.t.Context(), http.MethodGet, path, nil))
-	if w.Code != http.StatusOK {
-		a.t.Fatalf("GET %s: %d %s", path, w.Code, w.Body)
+	status, text := a.Visit(name, path)
+	if status != http.StatusOK {
+		a.t.Fatalf("GET %s: %d %s", path, status, text)
 	}
-	return w.Body.String()
+	return text
+}
+
+// Visit returns the status and the text of a page of the console, as a user sees it.
+func (a *API) Visit(name, path string) (status int, text string) {
+	a.t.Helper()
+	w := a.visit(name, httptest.NewRequestWithContext(a.t.Context(), http.MethodGet, path, nil))
+	return w.Code, w.Body.String()
 }
 
 // Form sends a form to a page of the console as a user, given as name, value, name, value. It returns the status
 // and the text of the response, without entities.
 func (a *API) Form(name, path string, fields ...string) (status int, text string) {
 	a.t.Helper()
-	home := a.visit(name, httptest.NewRequestWithContext(a.t.Context(), http.MethodGet, "/", nil))
+	start := "/"
+	if name == "" {
+		start = "/signin"
+	}
+	home := a.visit(name, httptest.NewRequestWithContext(a.t.Context(), http.MethodGet, start, nil))
 	token := formToken.FindStringSubmatch(home.Body.String())
 	if token == nil {
 		a.t.Fatalf("GET /: %d, and no form in %s", home.Code, home.Body)

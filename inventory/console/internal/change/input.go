@@ -124,7 +124,7 @@ func newInput(q *site.Request, r *records.Resource, f *records.Field, create boo
 	if in.Control == "select" || in.Control == "pick" {
 		in.Limit = ""
 	}
-	if hint := q.Edits[r.Name].Hints[f.Name]; hint != "" {
+	if hint := q.Edits[r.Name].Hints[f.Name]; hint != "" && (create || !slices.Contains(q.Edits[r.Name].Optional, f.Name)) { // what is left out
 		in.Hint = hint
 	}
 	if f.Pattern != "" {
