@@ -38,7 +38,7 @@ var layers = []struct {
 	{"over those", []string{
 		"ratelimit/stats/*", "ratelimit/xds", "ratelimit/httplimit", "ratelimit/grpclimit",
 		"inventory/auth/*", "inventory/accounts", "inventory/client", "inventory/site", "internal/inventory/*", "inventory/sqlstore/*", "inventory/sqlstore/internal/*", "bookcatalog/sqlstore/*",
-		"manifest/registry/*", "httpx/apidocs",
+		"manifest/registry/*", "httpx/*",
 	}},
 	{"what a feature is", []string{"inventory/feature"}},
 	{"parts of features", []string{"inventory/feature/*/*", "inventory/feature/*/internal/*"}},
