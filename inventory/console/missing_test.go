@@ -26,7 +26,8 @@ func TestMissing(t *testing.T) {
 	t.Parallel()
 	fails := func(err error) func(*site.Request) error { return func(*site.Request) error { return err } }
 	api, err := httpapi.New(records.New(records.NewMemStore(inventory.Schema()), nil), anyone{}, &httpapi.Options{Features: []*feature.Feature{{Pages: site.Pages{Routes: []site.Route{
-		{Pattern: "GET /devices/broken", Handle: fails(errors.New("secret"))}, {Pattern: "GET /panics", Handle: func(*site.Request) error { panic("secret") }},
+		{Pattern: "GET /devices/broken", Handle: fails(errors.New("secret"))},
+		{Pattern: "GET /panics", Handle: func(*site.Request) error { panic("secret") }},
 		{Pattern: "GET /busy", Handle: fails(&site.Fault{Status: http.StatusServiceUnavailable, RetryAfter: "3"})},
 		{Pattern: "POST /wrong", Handle: fails(&site.Fault{Status: http.StatusBadRequest, Message: "Validation failed", Fields: []httpx.FieldError{{Field: "location_id", Reason: "is required"}}})},
 		{Pattern: "GET /closed", Handle: fails(httpx.Errorf(http.StatusForbidden, "Not for you"))},
