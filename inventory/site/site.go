@@ -240,7 +240,7 @@ func (q *Request) identify(public bool) error {
 	}
 	q.Sender, q.rights = who, rights
 	if q.Account != "" && who.MustChangePassword && !public && !strings.HasPrefix(q.R.URL.Path, q.Account) {
-		http.Redirect(q.W, q.R, q.UI.URL(q.Account+"?must=change"), http.StatusSeeOther)
+		http.Redirect(q.W, q.R, q.UI.URL(q.Account+"?must=change"), http.StatusSeeOther) // #nosec G710 -- a path of these pages
 		return errAnswered
 	}
 	return nil
@@ -290,7 +290,7 @@ func (q *Request) toSignIn() error {
 	case q.R.Method == http.MethodGet && q.R.URL.Path != "/":
 		to += "?" + url.Values{"back": {q.R.URL.RequestURI()}}.Encode()
 	}
-	http.Redirect(q.W, q.R, to, http.StatusSeeOther)
+	http.Redirect(q.W, q.R, to, http.StatusSeeOther) // #nosec G710 -- a path of these pages
 	return nil
 }
 

@@ -56,7 +56,7 @@
 // # Design notes
 //
 // The generator must not be the bottleneck. Requests are encoded in advance, and a response
-// is decoded into a message that its worker keeps. The rest is transport, at about about 0.85 of the baseline's CPU. A hand-written HTTP/2 client would be cheaper but behave differently from real
+// is decoded into a message that its worker keeps. The rest is transport, at about 0.85 of the baseline's CPU. A hand-written HTTP/2 client would be cheaper but behave differently from real
 // clients.
 //
 // A measurement begins and ends without calls in flight, so that the CPU time belongs to the
