@@ -154,6 +154,11 @@ func (s *consoleServer) looks(page *Page, name string) {
 			s.t.Errorf("%s%s: the page scrolls horizontally", name, size.suffix)
 		}
 	}
+	page.Resize(640, 400, false) // a wide window at 200 %
+	if page.Overflows() {
+		s.t.Errorf("%s: the page scrolls horizontally at 200 %%", name)
+		page.Keep(name + "-zoom")
+	}
 	page.Resize(1280, 800, false)
 	page.Silent()
 }
