@@ -3,9 +3,12 @@ package browsertest_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -81,6 +84,62 @@ func TestConnectPorts(t *testing.T) {
 	page.Silent()
 }
 
+// tabTo presses Tab until an element has the focus, which must be visible, at most limit times.
+func tabTo(page *Page, selector string, limit int) {
+	page.t.Helper()
+	for range limit {
+		page.Press(kb.Tab)
+		var at struct {
+			There, Shown bool
+		}
+		page.Eval(`(() => { const e = document.activeElement, s = getComputedStyle(e);
+			return {There: e.matches(`+strconv.Quote(selector)+`), Shown: s.outlineStyle != "none" || s.boxShadow != "none"}; })()`, &at)
+		if at.There {
+			require.True(page.t, at.Shown, "%s: the focus is not visible", selector)
+			return
+		}
+	}
+	page.t.Fatalf("%s has no focus after %d times Tab", selector, limit)
+}
+
+// TestConnectByKeyboard: without a mouse, from signing in on, a port is found and cabled.
+func TestConnectByKeyboard(t *testing.T) {
+	t.Parallel()
+	s := startConsole(t, 10)
+	ids, ports := s.switches(2)
+	before := s.cables()
+	page := Open(t, s.url+"/console/", nil)
+	page.Press("admin" + kb.Tab + consolePassword + kb.Enter)
+	page.Await(".frame:not(.frame-single)")
+	page.Spent(0)
+	page.Press(kb.Tab) // the link to the content comes first
+	var skip string
+	page.Eval(`document.activeElement.getAttribute("href")`, &skip)
+	require.Equal(t, "#main", skip)
+	page.Press("/")
+	page.Press("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
+	page.Await("#palette[open]")
+	page.Press("cable-sw1")
+	page.AwaitText("#palette-results", "cable-sw1")
+	page.Press(kb.Enter)
+	page.Await(`tr[data-id="` + ports[0] + `"]`)
+	tabTo(page, `tr[data-id="`+ports[0]+`"] a[href*="/connect"]`, 120)
+	page.Press(kb.Enter)
+	page.Await("#f-to")
+	tabTo(page, "#f-to", 60)
+	page.Press("cable-sw2" + kb.Enter)
+	first := `input[value="interfaces/` + s.first("/interfaces?device_id=" + ids[1])["id"].(string) + `"]`
+	page.Await(first)
+	tabTo(page, first, 90)
+	page.Press(" ")
+	tabTo(page, `button[value="connect"]`, 40)
+	page.Press(kb.Enter)
+	page.AwaitText(".notice", "Connected")
+	page.Spent(0)
+	require.Equal(t, before+1, s.cables())
+	page.Silent()
+}
+
 // TestConnectManyPorts: 24 ports are cabled to 24 with at most eight clicks, all or none, after a preview.
 func TestConnectManyPorts(t *testing.T) {
 	t.Parallel()
@@ -129,7 +188,7 @@ func TestConnectPlainly(t *testing.T) {
 	page = s.open("viewer", "/r/interfaces/"+ports[0], nil)
 	require.NotContains(t, page.HTML(), "/connect?")
 	page.Goto(s.url + "/console/connect?port=interfaces/" + ports[0])
-	page.AwaitText("h1", "You may not see this")
+	page.AwaitText("h1", "Not allowed")
 	page.Expected("403")
 }
 

@@ -77,7 +77,7 @@ func TestConsoleLists(t *testing.T) {
 	page.AwaitText(".empty", "No devices match")
 	s.looks(page, "lists-empty")
 	page.Goto(s.url + "/console/r/devices?frob=1&sortby=tags:asc")
-	page.AwaitText(".problems", "frob is an unknown query parameter")
+	page.AwaitText(".problems", "is no filter of this list")
 	page.Expected("400")
 	s.looks(page, "lists-problem")
 	page.Submit(".problems a.button")

@@ -37,7 +37,7 @@ func TestNotSeen(t *testing.T) {
 	page.AwaitText(".lists-save [role=alert]", "View with this name already exists")
 	page.Goto(s.url + "/console/r/devices?column=hostname&column=frob&frob=1")
 	page.AwaitText(".lists-lost", "frob")
-	page.AwaitText(".problems", "frob is an unknown query parameter")
+	page.AwaitText(".problems", "is no filter of this list")
 
 	other := s.open("admin", "/r/devices", nil)
 	other.Click(".lists-views summary")

@@ -117,7 +117,7 @@ func TestNewUser(t *testing.T) {
 
 	u.follow("Open the inventory")
 	require.Contains(t, page.Text("h1"), "Home")
-	page.Type(u.find("input", "Search everything"), "dist\n")
+	page.Type(u.find("input", "Search"), "dist\n")
 	page.AwaitText("h1", "Search")
 	hostname := u.first("main a", "dist-")
 	u.follow(hostname)

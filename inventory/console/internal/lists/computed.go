@@ -9,7 +9,7 @@ import (
 // addComputed adds the columns that features compute to a list whose columns nobody has chosen.
 func (v *view) addComputed(l *list, recs []site.Record) error {
 	for _, c := range v.Computed {
-		if v.chosen || c.Resource != v.resource.Name || !v.MaySee(c.Needs...) {
+		if len(recs) == 0 || v.chosen || c.Resource != v.resource.Name || !v.MaySee(c.Needs...) {
 			continue
 		}
 		cells, err := c.Load(v.Request, recs)
