@@ -377,8 +377,8 @@ func (l *link) after(last *time.Time, do func()) {
 		d /= 50
 	}
 	at := time.Now().Add(d)
-	if at.Before(*last) {
-		at = *last
+	if !at.After(*last) { // what happens at the same time happens in any order
+		at = last.Add(time.Nanosecond)
 	}
 	*last = at
 	time.AfterFunc(time.Until(at), func() {
