@@ -35,23 +35,23 @@ func (s *Store) admit(ctx context.Context) (trial bool, err error) {
 		return false, nil
 	}
 	r.mu.Lock()
-	now, wait := time.Now(), r.found
-	tried := now.Before(r.next)
-	if !tried {
+	now, found := time.Now(), r.found
+	early := now.Before(r.next)
+	if !early {
 		r.next = now.Add(fullPause)
 	}
 	r.mu.Unlock()
-	if tried || s.keepReserve(ctx) != nil && now.Sub(wait) < fullTime {
+	if early || s.keepReserve(ctx) != nil && now.Sub(found) < fullTime {
 		return false, failed(records.Full, messageFull, "change the inventory", errFull)
 	}
 	return true, nil
 }
 
-// noSpace notes that a change found no space, and gives up the reserve for one that helps.
-func (s *Store) noSpace(ctx context.Context) {
+// noSpace notes that a change found no space. For one that helps it gives up the reserve, and returns true: try again.
+func (s *Store) noSpace(ctx context.Context) (again bool) {
 	r := &s.reserve
 	if s.dialect.Reserve == "" {
-		return
+		return false
 	}
 	r.mu.Lock()
 	r.found = time.Now()
@@ -59,9 +59,10 @@ func (s *Store) noSpace(ctx context.Context) {
 	if !r.full.Swap(true) {
 		s.opts.Log.WarnContext(ctx, "the disk of the database is full: changes are refused, administrators can log in and delete old records")
 	}
-	if records.IsEssential(ctx) {
-		_, _ = s.writer.ExecContext(ctx, "DROP TABLE IF EXISTS "+s.own.reserve)
+	if again = records.IsEssential(ctx); again {
+		_, _ = s.writer.ExecContext(ctx, "DROP TABLE IF EXISTS "+s.own.reserve) // the next attempt fails too if this does
 	}
+	return again
 }
 
 // keepReserve makes the reserve, unless there is one.

@@ -42,8 +42,7 @@ func (s *Store) Change(ctx context.Context, f func(tx records.Tx) error) error {
 			}
 			return err
 		case t.outcome == finished && records.KindOf(t.ended) == records.Full:
-			s.noSpace(ctx)
-			if !records.IsEssential(ctx) || attempt == s.opts.Attempts {
+			if !s.noSpace(ctx) || attempt == s.opts.Attempts {
 				return err
 			}
 		case t.outcome == finished:
