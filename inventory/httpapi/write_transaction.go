@@ -57,7 +57,7 @@ func (c *call) transact() (*feature.Response, error) {
 		return nil, err
 	}
 	if len(parts) == 0 || len(parts) > maxParts {
-		return nil, badField("body", records.OutOfRange(1, maxParts, "parts"))
+		return nil, badField("body", records.OutOfRange(1, maxParts, "send that many parts"))
 	}
 	routes := make([]*route, len(parts))
 	for i, p := range parts {
@@ -101,7 +101,7 @@ func (c *call) routeOf(p part) (*route, error) {
 	})
 	switch {
 	case i < 0:
-		return nil, badField("resource", fmt.Errorf("%s of %q is no bulk request that may be a part: use POST, PATCH or DELETE, and another request for users", shorten(p.Method), shorten(p.Resource)))
+		return nil, badField("resource", fmt.Errorf("%s of %q is no bulk request that may be a part: use POST, PATCH or DELETE of a resource; users need a request of their own", shorten(p.Method), shorten(p.Resource)))
 	case !strings.HasPrefix(string(bytes.TrimSpace(p.Items)), "["):
 		return nil, badField("items", records.WrongType("an array"))
 	}
