@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -28,10 +29,10 @@ func (d *download) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", redacted(d.file.URL), fmt.Errorf(format, args...))
 }
 
-// run completes the partial file and installs it. A resumed file with a wrong checksum is
-// downloaded once more.
+// run completes the partial file and installs it. If its checksum is wrong because of bytes that another call wrote,
+// earlier or at the same time, it is downloaded again.
 func (d *download) run(ctx context.Context, p *part, path string) error {
-	for {
+	for range 5 {
 		if err := d.fill(ctx, p); err != nil {
 			return err
 		}
@@ -39,13 +40,14 @@ func (d *download) run(ctx context.Context, p *part, path string) error {
 		if err != nil || sum == d.file.SHA256 {
 			return err
 		}
-		if !p.resumed {
+		if sum == hex.EncodeToString(p.received.Sum(nil)) {
 			return &SumError{URL: redacted(d.file.URL), Want: d.file.SHA256, Got: sum}
 		}
 		if err := p.restart(); err != nil {
 			return err
 		}
 	}
+	return d.errorf("another download writes to %s: try again when it has ended", p.Name())
 }
 
 // fill makes attempts until the partial file is complete.

@@ -414,11 +414,34 @@ func TestTwoCalls(t *testing.T) {
 		slow <- fetch.Download(context.Background(), manifest.File{URL: r.URL, SHA256: sumOf(content)}, r.path, r.opts)
 	}()
 	<-begun
-	require.NoError(t, r.get(t, sumOf(content)))
+	err := r.get(t, sumOf(content))
 	close(installed)
+	require.NoError(t, err)
 	var wrong *fetch.SumError
 	require.ErrorAs(t, <-slow, &wrong)
 	r.requireContent(t)
+}
+
+// TestPartOfAnotherCall empties the partial file while it is downloaded, as another call does that begins.
+func TestPartOfAnotherCall(t *testing.T) {
+	t.Parallel()
+	for times, ok := range map[int32]bool{1: true, 1000: false} {
+		r := newFixture(t, serve)
+		r.opts.Progress = func(done, total int64) {
+			if done == total && r.requests.Load() <= times {
+				require.NoError(t, os.Truncate(filepath.Join(r.dir, ".w.mcpb."+sumOf(content)[:16]+".part"), 0))
+			}
+		}
+		err := r.get(t, sumOf(content))
+		if ok {
+			require.NoError(t, err)
+			r.requireContent(t)
+			continue
+		}
+		require.Error(t, err)
+		_, wrong := errors.AsType[*fetch.SumError](err)
+		require.False(t, wrong, err)
+	}
 }
 
 // TestLinksAreNotFollowed replaces the hidden file by a link.

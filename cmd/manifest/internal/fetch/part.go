@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -15,8 +16,8 @@ import (
 // part is a partial file.
 type part struct {
 	*os.File
-	size    int64
-	resumed bool // it has bytes of an earlier call
+	size     int64
+	received hash.Hash // SHA-256 of what this call wrote since the file was empty
 }
 
 // hidden returns a hidden name next to path.
@@ -48,17 +49,19 @@ func openPart(path, sum string) (*part, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &part{File: f, size: after.Size(), resumed: after.Size() > 0}, nil
+	return &part{File: f, size: after.Size(), received: sha256.New()}, nil
 }
 
 // restart empties the file.
 func (p *part) restart() error {
-	p.size, p.resumed = 0, false
+	p.size = 0
+	p.received.Reset()
 	return p.Truncate(0)
 }
 
 func (p *part) append(b []byte) error {
 	n, err := p.WriteAt(b, p.size)
+	p.received.Write(b[:n])
 	p.size += int64(n)
 	return err
 }
