@@ -111,6 +111,22 @@ func TestListOfProgram(t *testing.T) {
 	require.Contains(t, text, `href="/r/crates?q=a&#43;%3C"`)
 }
 
+// TestPortsByDevice: the list of all ports has those of a device together, in the order in which people count.
+func TestPortsByDevice(t *testing.T) {
+	t.Parallel()
+	pages, api := pagesOf(t, harbor(t))
+	for _, port := range []string{"access-000000 eth10", "access-000001 eth1", "access-000000 eth2"} {
+		device, name, _ := strings.Cut(port, " ")
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/interfaces", strings.NewReader(`{"device":{"hostname":"`+device+`"},"name":"`+name+`"}`))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, r)
+		require.Equal(t, http.StatusCreated, w.Code, w.Body)
+	}
+	_, _, text := visit(t, pages, "/r/interfaces/export?format=csv&column=name&name__startswith=eth")
+	require.Equal(t, "name\r\neth2\r\neth10\r\neth1\r\n", text)
+}
+
 // TestExport: a file has the columns, filters and order of the view.
 func TestExport(t *testing.T) {
 	t.Parallel()

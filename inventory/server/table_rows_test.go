@@ -95,6 +95,7 @@ func (x *measured) lists() {
 	for _, l := range namedLists() {
 		x.measureList(5, l)
 	}
+	x.measure("interfaces by device and name", 5, "interfaces", "/interfaces?limit=20&sortby=device_id:asc&sortby=name:asc")
 	x.networks()
 }
 
@@ -198,6 +199,11 @@ func (x *measured) summaries() {
 		}
 		require.Equal(x.t, 200, w.Code, w.Body.String())
 		x.row(path[1:], 1, repeat(func() { x.get(path) }), 0, 0, 0)
+	}
+	// What the panel of filters asks.
+	for _, where := range []string{"", "status=offline", "status=active&vendor=Palo Alto", "last_seen__lt=-30d"} {
+		path := "/summary?resource=devices&by=status,role,vendor,model,below,rack_id,tags&where=" + url.QueryEscape(where)
+		x.row("panel, "+where, 20, repeat(func() { x.get(path) }), 0, 0, 0)
 	}
 }
 

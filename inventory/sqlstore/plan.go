@@ -44,7 +44,11 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (p pl
 		}
 		d.Filters = append(d.Filters, described)
 	}
+	keys := slices.DeleteFunc(sortKeys(q), func(k sortKey) bool { return isConstant(q, k.Field) })
 	if !slices.ContainsFunc(d.Filters, func(f plan.Filter) bool { return f.Index.Name != "" }) && !t.scan(d) {
+		if len(keys) > 2 && q.Text == "" {
+			p.Index = t.leading[keys[0].Column].Name
+		}
 		return p, nil
 	}
 	if err := e.estimate(ctx, t, q, d); err != nil {
@@ -56,12 +60,13 @@ func (e *executor) choose(ctx context.Context, t *table, q *records.Query) (p pl
 	if q.Text != "" {
 		d.Filters = append(d.Filters, plan.Filter{Records: d.Records})
 	}
-	keys := slices.DeleteFunc(sortKeys(q), func(k sortKey) bool { return isConstant(q, k.Field) })
 	switch {
 	case len(keys) == 1:
 		d.Order = plan.Order{Column: keys[0].Column, ByID: keys[0].Column == "id"}
 	case len(keys) == 2:
 		d.Order = plan.Order{Column: keys[0].Column, Index: t.inOrder(keys[0].Field), Probe: keys[0].desc == keys[1].desc}
+	case len(keys) > 2: // the records of each reference are sorted
+		d.Order = plan.Order{Column: keys[0].Column, Index: t.leading[keys[0].Column]}
 	}
 	return plan.Choose(d, func() (bool, error) { return e.probe(ctx, t, q, keys) })
 }

@@ -22,6 +22,7 @@ type table struct {
 	keys     []int                 // the columns with a column of keys, after the others in a new row
 	counted  []int                 // the columns whose values are counted
 	indexes  map[string]plan.Index // of a column and the id, by the column
+	leading  map[string]plan.Index // of a key that begins with a reference, by its column
 	pairs    []facetPair           // the columns whose pairs of values are counted
 	uniques  []records.Unique
 	chained  bool // the audit log, whose entries have positions
@@ -57,7 +58,7 @@ func (e *executor) table(r *records.Resource) *table {
 }
 
 func newTable(r *records.Resource, d *Dialect) *table {
-	t := &table{Resource: r, name: r.Table(), position: map[string]int{}, uniques: r.Uniques(), indexes: map[string]plan.Index{}, inserts: map[int]string{}}
+	t := &table{Resource: r, name: r.Table(), position: map[string]int{}, uniques: r.Uniques(), indexes: map[string]plan.Index{}, leading: map[string]plan.Index{}, inserts: map[int]string{}}
 	_, t.chained = r.New().(*records.AuditLog)
 	var names []string
 	returning := []string{"id"}
@@ -73,6 +74,11 @@ func newTable(r *records.Resource, d *Dialect) *table {
 		if name, covered := d.fieldIndex(r, f); name != "" {
 			index := plan.Index{Name: name, Columns: append([]string{orderColumn(f), "id"}, covered...)}
 			t.indexes[f.Column], t.indexes[orderColumn(f)] = index, index
+		}
+		for _, u := range t.uniques {
+			if f.Ref != nil && leads(r, f, u) {
+				t.leading[f.Column] = plan.Index{Name: uniqueName(r, u)}
+			}
 		}
 		if f.Keyed() {
 			t.keys = append(t.keys, len(t.columns))

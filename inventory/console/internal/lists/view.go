@@ -122,12 +122,17 @@ func (v *view) with(name string, values ...string) string {
 }
 
 // order returns the order that is in force, as values of sortby: that of the address, or else of what names
-// the records, if an index has that.
+// the records, if an index has that. Parts of other records, such as ports, are in the order of these first.
 func (v *view) order() []string {
 	if v.query.Has("sortby") || v.query.Has("sort") || len(v.resource.Order) > 0 || v.resource.Latest != nil {
 		return v.query["sortby"]
 	}
 	if f := cmp.Or(site.NumberField(v.resource), site.LabelField(v.resource)); f != nil && f.Sortable() && v.resource.Indexed(f) {
+		for _, u := range v.resource.Uniques() {
+			if of, ok := v.resource.Field(u.Fields[0]); ok && of.Ref != nil && of.Ref.Cascade && slices.Equal(u.Fields[1:], []string{f.Name}) {
+				return []string{of.Name + ":asc", f.Name + ":asc"}
+			}
+		}
 		return []string{f.Name + ":asc"}
 	}
 	return nil
