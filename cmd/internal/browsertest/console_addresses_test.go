@@ -59,7 +59,7 @@ func TestAllocateAddress(t *testing.T) {
 	s.api("POST", "/prefixes", many, nil)
 	page.Goto(s.url + "/console/r/prefixes/" + big)
 	s.looks(page, "addresses-blocks")
-	require.Regexp(t, `\+?Free fd00:: – fd00:1::/32 .*Free fd00:2:: – fd00:1000::/32 .*Free fd00:1001:: – fd00:1002::/32 .* What begins at fd00:10c5:: is in the tree`, visible(page, "#prefix-space"))
+	require.Regexp(t, `\+?Free fd00:: – fd00:0:ffff:ffff:ffff:ffff:ffff:ffff fd00:1::/32 .*Free fd00:2:: – fd00:fff:ffff:ffff:ffff:ffff:ffff:ffff fd00:1000::/32 .*Free fd00:1001:: – fd00:1001:ffff:ffff:ffff:ffff:ffff:ffff fd00:1002::/32 .* What begins at fd00:10c5:: is in the tree`, visible(page, "#prefix-space"))
 	page.Goto(s.url + "/console/prefixes?under=" + big)
 	page.Submit(`form[action$="/next-prefix"] button`)
 	page.Eval(`document.getElementById("f-prefix").value`, &filled[0])

@@ -15,8 +15,11 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
-// maxSpaceReads is the number of addresses of each resource that the space of a prefix shows; of prefixes it is maxChildren.
-const maxSpaceReads = 300
+// The bounds of what the space of a prefix reads of each resource with addresses. That of prefixes is maxChildren.
+const (
+	maxSpaceReads   = 300 // addresses at once
+	maxSpaceQueries = 30
+)
 
 // barWidth is the width of the drawing of a space.
 const barWidth = 1000
@@ -102,7 +105,7 @@ func usedIn(p *site.Part, network netip.Prefix) (all []addressRange, until netip
 	}
 	for _, source := range [][2]string{{"addresses", "address"}, {"interfaces", "ip_address"}, {"devices", "ip"}} {
 		resource, field := source[0], source[1]
-		query := url.Values{field + "__within": {network.String()}, "sortby": {field + ":asc"}, "fields": {"id,status," + field}}
+		query := url.Values{"sortby": {field + ":asc"}, "fields": {"id,status," + field}}
 		if resource == "addresses" {
 			maps.Copy(query, inVRF(vrf))
 		} else if vrf != "" {
@@ -111,25 +114,55 @@ func usedIn(p *site.Part, network netip.Prefix) (all []addressRange, until netip
 		if !p.MaySee(resource) {
 			continue
 		}
-		recs, err := p.All(resource, query, maxSpaceReads)
+		end, err := hostsIn(p, network, within, resource, field, query, func(addr netip.Addr, rec site.Record) {
+			add(addressRange{First: addr, Last: addr, Text: addr.String(), hosts: 1}, resource, rec)
+		})
 		if err != nil {
 			return nil, until, err
 		}
-		for i, rec := range recs {
-			text, _, _ := strings.Cut(rec.Text(field), "/")
-			addr, _ := netip.ParseAddr(text) // the API has checked it
-			add(addressRange{First: addr.Unmap(), Last: addr.Unmap(), Text: addr.String(), hosts: 1}, resource, rec)
-			if i == maxSpaceReads-1 && addr.Less(until) {
-				until = addr
-			}
+		if end.Less(until) {
+			until = end
 		}
 	}
 	slices.SortStableFunc(all, func(a, b addressRange) int { return cmp.Or(a.First.Compare(b.First), b.Last.Compare(a.Last)) })
 	return all, until, nil
 }
 
-// withGaps returns ranges with the free ones between them. Addresses that follow each other are one range, and what is within a
-// prefix is not shown.
+// hostsIn calls add for the addresses of a resource in a network that are in none of the prefixes within it, and returns until
+// where these are all. Behind a prefix with more addresses than are read at once it reads on.
+func hostsIn(p *site.Part, network netip.Prefix, within []*prefix, resource, field string, query url.Values, add func(netip.Addr, site.Record)) (until netip.Addr, err error) {
+	queue := []netip.Prefix{network} // to be read, in the order of addresses
+	for n := 0; len(queue) > 0; n++ {
+		if n == maxSpaceQueries {
+			return queue[0].Addr().Prev(), nil
+		}
+		query.Set(field+"__within", queue[0].String())
+		recs, err := p.All(resource, query, maxSpaceReads)
+		if err != nil {
+			return until, err
+		}
+		at := -1
+		for _, rec := range recs {
+			text, _, _ := strings.Cut(rec.Text(field), "/")
+			until, _ = netip.ParseAddr(text) // the API has checked it
+			until = until.Unmap()
+			if at = slices.IndexFunc(within, func(w *prefix) bool { return w.network.Contains(until) }); at < 0 {
+				add(until, rec)
+			}
+		}
+		switch {
+		case len(recs) < maxSpaceReads:
+			queue = queue[1:]
+		case at < 0:
+			return until, nil
+		default:
+			queue = append(blocksAfter(within[at].network, queue[0]), queue[1:]...)
+		}
+	}
+	return inventory.LastAddress(network), nil
+}
+
+// withGaps returns ranges with the free ones between them. Addresses that follow each other are one range.
 func withGaps(p *site.Part, network netip.Prefix, used []addressRange, until netip.Addr) (all []addressRange) {
 	divided := p.Rec.Text("status") == string(inventory.PrefixContainer) || slices.ContainsFunc(used, func(r addressRange) bool { return r.hosts == 0 })
 	next, last := network.Addr(), until

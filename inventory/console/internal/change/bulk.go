@@ -74,6 +74,7 @@ func bulk(q *site.Request) error {
 	}
 	m := &many{form: newForm(q, r, "many"), Do: "edit", Back: back(q, r)}
 	m.Action, m.Cancel = "/r/"+r.Name+"/bulk", q.UI.URL(m.Back)
+	m.drop(nil)
 	m.ID = ""
 	if does == records.RouteDeleteMany {
 		m.Do = "delete"
