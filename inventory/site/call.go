@@ -12,9 +12,12 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
+	"github.com/ashlar-go/ashlar/httpx/ui"
 )
 
 // Fault is a response of the API that is an error.
@@ -185,6 +188,9 @@ func (w *response) fault(q *Request, c *Call) error {
 	_ = json.Unmarshal(w.body.Bytes(), f) // a body in another form has no message
 	f.Status, f.RetryAfter = w.status, w.Header().Get("Retry-After")
 	f.Message = cmp.Or(f.Message, http.StatusText(w.status))
+	if wait, err := strconv.Atoi(f.RetryAfter); err == nil && strings.EqualFold(f.Message, http.StatusText(http.StatusTooManyRequests)) {
+		f.Message += ": try again " + ui.Ago(time.Now().Add(time.Duration(wait+1)*time.Second))
+	}
 	f.inWords(q.Schema)
 	return f
 }

@@ -3,6 +3,7 @@ package standard_test
 import (
 	"fmt"
 	"html"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -206,6 +207,14 @@ func TestRefusalsInWords(t *testing.T) {
 		status, text := api.Form(form.who, form.path, form.fields...)
 		check(fmt.Sprint(form.who, form.path, form.fields), status, text)
 	}
+	status, text := 0, ""
+	for range 50 { // until the account has to wait
+		if status, text = api.Form("", "/signin", "username", "viewer", "password", "wrong"); status != http.StatusUnauthorized {
+			break
+		}
+	}
+	check("too many wrong passwords", status, text)
+	require.Contains(t, text, "try again in ")
 	t.Logf("%d refusals", seen)
 	require.Greater(t, seen, 1000)
 }
