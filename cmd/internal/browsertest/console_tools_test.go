@@ -14,7 +14,8 @@ func TestExportForTools(t *testing.T) {
 	t.Parallel()
 	s := startConsole(t, 20)
 	for _, name := range []string{"tool-1", "tool-2"} {
-		s.create("devices", map[string]any{"hostname": name, "ip": "192.0.2." + name[5:], "role": "o'brien & sons"})
+		id := s.create("devices", map[string]any{"hostname": name, "ip": "192.0.2." + name[5:], "role": "o'brien & sons"})
+		s.create("interfaces", map[string]any{"device_id": id, "name": "eth0", "mac_address": "02:00:00:00:00:0" + name[5:], "ip_address": "192.0.2." + name[5:] + "/24"})
 	}
 	page := s.open("admin", "/r/devices?role=o%27brien+%26+sons&sortby=hostname%3Adesc&column=hostname&limit=25", nil)
 	page.Click(`details:has(a[href*="/tools?"]) > summary`)
@@ -27,7 +28,7 @@ func TestExportForTools(t *testing.T) {
 	s.looks(page, "tools")
 	var addresses []string
 	page.Eval(`[...document.querySelectorAll("code.tools-url")].map(c => c.innerText)`, &addresses)
-	require.Len(t, addresses, 5)
+	require.Len(t, addresses, 7)
 	for _, address := range addresses {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 		require.NoError(t, err)

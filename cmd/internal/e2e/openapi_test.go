@@ -198,7 +198,7 @@ func TestOpenAPI(t *testing.T) {
 		"/devices?below=" + ids["locations"], "/racks/" + ids["racks0"] + "/elevation", "/prefixes/" + ids["prefixes0"] + "/usage", "/prefixes?prefix__covers=10.0.0.7&within=10.0.0.0/8",
 		"/topology", "/topology?location_id=" + ids["locations"] + "&depth=2&limit=5", "/topology/failures?limit=5&state=any",
 		"/devices/" + device + "/neighbors?depth=3&state=up",
-		"/sd/prometheus?port=9100", "/sd/ansible", "/sd/hosts", "/sd/zone?origin=example.org", "/sd/ssh", "/devices?format=csv",
+		"/sd/prometheus?port=9100", "/sd/ansible", "/sd/hosts", "/sd/zone?origin=example.org", "/sd/kea", "/sd/dnsmasq", "/sd/ssh", "/devices?format=csv",
 		"/topology/path?disjoint=node&limit=3&from=" + device + "&to=" + ids["devices1"],
 	} {
 		c.do(200, true, "GET", path, "")

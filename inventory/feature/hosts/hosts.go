@@ -1,5 +1,5 @@
 // Package hosts is the feature of documents about devices for other programs: targets of Prometheus, a dynamic inventory
-// of Ansible, a hosts file, a DNS zone and a configuration of ssh (REFERENCE.md, 2.14).
+// of Ansible, a hosts file, DNS zones, reservations of DHCP servers and a configuration of ssh (REFERENCE.md, 2.14).
 package hosts
 
 import (
@@ -26,10 +26,10 @@ import (
 // New returns the feature.
 func New() *feature.Feature {
 	f := &feature.Feature{
-		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "locations": &inventory.Location{}},
+		Needs:      map[string]records.Record{"devices": &inventory.Device{}, "locations": &inventory.Location{}, "interfaces": &inventory.Interface{}, "prefixes": &inventory.Prefix{}},
 		Tags:       map[string]string{"discovery": "Devices in the formats of other programs."},
-		Operations: []feature.Operation{targets(), playbookHosts(), hostsFile(), zoneFile(), sshConfig()},
-		Reserved:   []string{"address", "labels", "location_name", "location_site_code", "origin", "port", "ttl"},
+		Operations: []feature.Operation{targets(), playbookHosts(), hostsFile(), zoneFile(), keaConfig(), dnsmasqConfig(), sshConfig()},
+		Reserved:   []string{"address", "domain", "family", "labels", "location_name", "location_site_code", "origin", "port", "ttl"},
 	}
 	for i := range f.Operations {
 		op := &f.Operations[i]
@@ -54,6 +54,11 @@ type document interface {
 	end(b []byte) []byte
 	// kept returns about how many bytes are kept until the end.
 	kept() int64
+}
+
+// preparing is a document that reads more about devices before they come.
+type preparing interface {
+	prepare(ctx context.Context, devices []records.Record) error
 }
 
 // serve returns the handler of an operation, which responds with a document about all devices that match the filters
@@ -98,6 +103,9 @@ func write(ctx context.Context, r *feature.Request, q *records.Query, out *spool
 		}
 		reserved = doc.kept()
 		at, err := names.of(ctx, recs)
+		if of, ok := doc.(preparing); ok && err == nil {
+			err = of.prepare(ctx, recs)
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -220,27 +228,6 @@ func (s *spool) send(w http.ResponseWriter, r *http.Request, contentType string)
 		return err
 	})
 	return nil
-}
-
-// isHostName reports whether a text is a host name of RFC 1123, section 2.1, and does not look like an
-// address: labels of up to 63 letters, digits and hyphens, the last one not of digits alone.
-func isHostName(s string) bool {
-	if s == "" || len(s) > 253 {
-		return false
-	}
-	last := ""
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-		for i := range len(label) {
-			if !isWord(label[i]) && label[i] != '-' {
-				return false
-			}
-		}
-		last = label
-	}
-	return strings.Trim(last, "0123456789") != ""
 }
 
 // isWord reports whether a byte is an ASCII letter or digit.

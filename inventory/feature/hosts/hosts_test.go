@@ -35,6 +35,8 @@ func TestRights(t *testing.T) {
 		"GET /sd/hosts":      {Who: "1+++", Scope: "devices:read"},
 		"GET /sd/zone":       {Who: "1+++", Scope: "devices:read"},
 		"GET /sd/ssh":        {Who: "1+++", Scope: "devices:read"},
+		"GET /sd/kea":        {Who: "1+++", Scope: "devices:read interfaces:read prefixes:read"},
+		"GET /sd/dnsmasq":    {Who: "1+++", Scope: "devices:read interfaces:read"},
 	})
 }
 

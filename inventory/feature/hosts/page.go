@@ -26,7 +26,9 @@ var tools = map[string]tool{
 	"/sd/prometheus": {Name: "Prometheus", Help: "Targets, in the configuration of a job", Use: "http_sd_configs:\n  - url: '%s'\n    authorization:\n      credentials_file: /etc/prometheus/inventory-token"},
 	"/sd/ansible":    {Name: "Ansible", Help: "A dynamic inventory: an executable file that ansible-playbook -i names", Use: "#!/bin/sh\nexec " + curl},
 	"/sd/hosts":      {Name: "hosts", Help: "Lines for /etc/hosts", Use: curl},
-	"/sd/zone":       {Name: "DNS", Help: "Address records, for $INCLUDE in the file of a zone", Use: curl + " -o inventory.zone"},
+	"/sd/zone":       {Name: "DNS", Help: "Records for $INCLUDE in the file of a zone, also of one such as 2.0.192.in-addr.arpa with the parameter domain. inventoryctl nsupdate brings changes to a name server.", Use: curl + " -o inventory.zone"},
+	"/sd/kea":        {Name: "Kea", Help: "A configuration with reservations of ports by their MAC addresses, for each subnet; with family=6 for DHCPv6", Use: curl + " |\n  jq .Dhcp4.subnet4 > /etc/kea/inventory-subnets.json\n# in kea-dhcp4.conf: \"subnet4\": <?include \"/etc/kea/inventory-subnets.json\"?>"},
+	"/sd/dnsmasq":    {Name: "dnsmasq", Help: "A host-record for each device and a dhcp-host for each port with a MAC address", Use: curl + " -o /etc/dnsmasq.d/inventory"},
 	"/sd/ssh":        {Name: "ssh", Help: "Hosts, for Include in ~/.ssh/config", Use: curl + " -o ~/.ssh/inventory"},
 }
 

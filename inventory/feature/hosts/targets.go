@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ashlar-go/ashlar/internal/inventory/zone"
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature"
@@ -184,7 +185,7 @@ func (l *targetList) target(d *inventory.Device) (string, bool) {
 	case host == "":
 		host = d.Hostname
 	}
-	if !isAddress(host) && !isHostName(host) {
+	if !isAddress(host) && !zone.IsHostName(host) {
 		return "", false
 	}
 	port := l.port
