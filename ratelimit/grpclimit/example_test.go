@@ -34,9 +34,9 @@ func ExamplePerKey_concurrency() {
 		})
 	}
 	// Output:
-	// rpc error: code = ResourceExhausted desc = too many requests
+	// rpc error: code = ResourceExhausted desc = too many requests: try again in 1 s
 	// <nil>
-	// rpc error: code = ResourceExhausted desc = too many requests
+	// rpc error: code = ResourceExhausted desc = too many requests: try again in 1 s
 	// <nil>
 }
 

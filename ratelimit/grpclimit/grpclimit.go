@@ -32,6 +32,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -194,7 +195,8 @@ func (i *Interceptor) check(ctx context.Context, fullMethod string, headers bool
 }
 
 func rejection(code codes.Code, message string, retryAfter time.Duration) error {
-	s := status.New(code, message)
+	seconds := (retryAfter + time.Second - 1) / time.Second
+	s := status.New(code, fmt.Sprintf("%s: try again in %d s", message, seconds))
 	if detailed, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter)}); err == nil {
 		s = detailed
 	}

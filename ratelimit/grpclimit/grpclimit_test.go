@@ -117,7 +117,7 @@ func TestUnaryPerKey(t *testing.T) {
 		require.Equal(t, []string{"40"}, header.Get("ratelimit-reset"))
 	}
 	header, err := check(t, client)
-	requireRejected(t, err, codes.ResourceExhausted, "too many requests", 40*time.Second)
+	requireRejected(t, err, codes.ResourceExhausted, "too many requests: try again in 40 s", 40*time.Second)
 	require.Equal(t, []string{"0"}, header.Get("ratelimit-remaining"))
 	require.Equal(t, 2, s.calls)
 }
@@ -165,7 +165,7 @@ func TestStreamPerCall(t *testing.T) {
 	stream, err = client.Watch(t.Context(), &healthpb.HealthCheckRequest{})
 	require.NoError(t, err)
 	_, err = stream.Recv()
-	requireRejected(t, err, codes.ResourceExhausted, "too many requests", 40*time.Second)
+	requireRejected(t, err, codes.ResourceExhausted, "too many requests: try again in 40 s", 40*time.Second)
 	for range 3 {
 		_, err = check(t, client)
 		require.NoError(t, err, "a call without descriptors is not limited")
@@ -192,7 +192,7 @@ func TestStoreFailure(t *testing.T) {
 		require.Empty(t, header.Get("ratelimit-limit"))
 		require.Equal(t, []string{healthpb.Health_Check_FullMethodName}, failed)
 		if closed {
-			requireRejected(t, err, codes.Unavailable, "rate limit unavailable", time.Second)
+			requireRejected(t, err, codes.Unavailable, "rate limit unavailable: try again in 1 s", time.Second)
 			require.Zero(t, s.calls)
 		} else {
 			require.NoError(t, err)

@@ -68,7 +68,7 @@ func TestPerMessage(t *testing.T) {
 			other := open(t.Context())
 			require.NoError(t, exchange(other))
 			for _, s := range []grpc.ClientStream{stream, other, open(t.Context())} {
-				requireRejected(t, exchange(s), codes.ResourceExhausted, "too many requests", 40*time.Second)
+				requireRejected(t, exchange(s), codes.ResourceExhausted, "too many requests: try again in 40 s", 40*time.Second)
 			}
 			header, err := stream.Header()
 			require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestSentMessages(t *testing.T) {
 		}
 		_, err = stream.Recv()
 		if countSent {
-			requireRejected(t, err, codes.ResourceExhausted, "too many requests", 40*time.Second)
+			requireRejected(t, err, codes.ResourceExhausted, "too many requests: try again in 40 s", 40*time.Second)
 		} else {
 			_, err := check(t, client)
 			require.NoError(t, err, "a unary call is the second message of three")
@@ -193,7 +193,7 @@ func TestMessagesFailClosed(t *testing.T) {
 	failed := 0
 	opts := &grpclimit.Options{FailClosed: true, OnError: func(context.Context, string, error) { failed++ }}
 	open := talk(t, grpclimit.PerMessage(limiter(t, store, 3), grpclimit.Peer, opts), echo)
-	requireRejected(t, exchange(open(t.Context())), codes.Unavailable, "rate limit unavailable", time.Second)
+	requireRejected(t, exchange(open(t.Context())), codes.Unavailable, "rate limit unavailable: try again in 1 s", time.Second)
 	require.Equal(t, 1, failed)
 
 	defaultLog(t)

@@ -34,7 +34,7 @@ func ExamplePerKey() {
 	// Output:
 	// 200 1 left: hello
 	// 200 0 left: hello
-	// 429 0 left: {"status":"error","message":"too many requests"}
+	// 429 0 left: {"status":"error","message":"too many requests: try again in 60 s"}
 }
 
 // Behind two proxies the one that matters is who called the outer one.
@@ -122,5 +122,5 @@ func ExampleRespond() {
 	}
 	// Output:
 	// 200 2 left: results
-	// 429 0 left: {"status":"error","message":"too many requests"}
+	// 429 0 left: {"status":"error","message":"too many requests: try again in 60 s"}
 }

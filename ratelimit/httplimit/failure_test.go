@@ -54,7 +54,7 @@ func TestFailClosed(t *testing.T) {
 		"Retry-After": "1", "RateLimit-Limit": "", "Content-Type": "application/json",
 		"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
 	})
-	wantBody(t, w, "rate limit unavailable")
+	wantBody(t, w, "rate limit unavailable: try again in 1 s")
 	if strings.Contains(w.Body.String(), "refused") {
 		t.Error("the body gives the cause away")
 	}

@@ -59,7 +59,7 @@ type Options struct {
 	// Denied responds to a request over its limit, after Retry-After and the other
 	// headers have been set. Default: status 429 and the body
 	//
-	//	{"status":"error","message":"too many requests"}
+	//	{"status":"error","message":"too many requests: try again in 12 s"}
 	Denied http.Handler
 	// Unavailable responds to a request that FailClosed rejects, after Retry-After has
 	// been set. Default: as for Denied, but status 503 and "rate limit unavailable".

@@ -76,7 +76,7 @@ func TestRefusal(t *testing.T) {
 		"Retry-After": "40", "Content-Type": "application/json",
 		"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
 	})
-	wantBody(t, w, "too many requests")
+	wantBody(t, w, "too many requests: try again in 40 s")
 	if f.calls != 1 {
 		t.Errorf("the handler was called %d times, want 1: refused requests must not reach it", f.calls)
 	}

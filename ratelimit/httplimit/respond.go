@@ -73,14 +73,15 @@ func (o *Options) unavailable(w http.ResponseWriter, r *http.Request) {
 	refuse(w, r, o.Unavailable, time.Second, http.StatusServiceUnavailable, "rate limit unavailable")
 }
 
-// refuse responds by the handler of the options, or without one by respondError.
+// refuse responds by the handler of the options, or without one by respondError, with the wait.
 func refuse(w http.ResponseWriter, r *http.Request, own http.Handler, retryAfter time.Duration, status int, message string) {
-	w.Header().Set(limitheader.RetryAfter, strconv.FormatInt(int64((retryAfter+time.Second-1)/time.Second), 10))
+	seconds := strconv.FormatInt(int64((retryAfter+time.Second-1)/time.Second), 10)
+	w.Header().Set(limitheader.RetryAfter, seconds)
 	if own != nil {
 		own.ServeHTTP(w, r)
 		return
 	}
-	respondError(w, status, message)
+	respondError(w, status, message+": try again in "+seconds+" s")
 }
 
 // respondError writes a response that caches must not store.
