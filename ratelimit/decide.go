@@ -12,7 +12,7 @@ func (e *Engine) match(u *inUse, r *Request, d *Decision) bool {
 	dom, w := u.rules.domain(r.Domain), &d.work
 	for i := range r.Descriptors {
 		desc, c := &r.Descriptors[i], &w.checks[i]
-		*c = check{hits: hitsOf(r, desc), refund: desc.Refund}
+		*c = check{hits: hitsOf(r, desc), refund: desc.Refund, claim: desc.Claim}
 		switch {
 		case dom == nil:
 			if e.limits != nil {
@@ -87,6 +87,9 @@ func (e *Engine) prepare(u *inUse, r *Request, d *Decision, t *clockSecond) {
 			e.applyRule(u, r.Domain, entries, c, w, t)
 		default:
 			continue
+		}
+		if c.claim {
+			c.stats = nil
 		}
 		switch {
 		case c.stats == nil:
@@ -246,7 +249,7 @@ func (e *Engine) evaluate(u *inUse, r *Request, d *Decision, t *clockSecond) {
 			}
 		}
 		e.compare(c, s, w)
-		if e.top != nil && !c.refund && e.top.due(w, t.now) {
+		if e.top != nil && !c.refund && !c.claim && e.top.due(w, t.now) {
 			e.top.add(u, c, w, r, i, s.Code == OverLimit, t.now)
 		}
 		if shadow {
@@ -516,10 +519,10 @@ func (d *Decision) failed(err error) error {
 
 // decideBy decides a request with one descriptor by its rule, which is nil if there is none.
 func (e *Engine) decideBy(ctx context.Context, u *inUse, r *Request, d *Decision, n *node, hits uint64) error {
-	if n != nil && n.plain && e.plain && !r.Descriptors[0].Refund && (!n.charging || e.charges != nil) {
+	if n != nil && n.plain && e.plain && !r.Descriptors[0].Refund && !r.Descriptors[0].Claim && (!n.charging || e.charges != nil) {
 		return e.decidePlain(ctx, u, r, d, n, hits)
 	}
-	d.work.checks[0] = check{hits: hits, refund: r.Descriptors[0].Refund, rule: n}
+	d.work.checks[0] = check{hits: hits, refund: r.Descriptors[0].Refund, claim: r.Descriptors[0].Claim, rule: n}
 	return d.failed(e.countAndEvaluate(ctx, u, r, d))
 }
 

@@ -29,6 +29,7 @@ type workspace struct {
 type check struct {
 	hits     uint64
 	refund   bool        // subtracts the hits
+	claim    bool        // counts in no statistics
 	override *Override   // the limit that came along, if it is to apply
 	rule     *node       // with a limit; nil if none applies
 	stats    *LimitStats // nil without statistics

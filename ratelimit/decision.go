@@ -28,6 +28,9 @@ type Descriptor struct {
 	// Refund subtracts the hits instead of counting them, never below zero: hits that were not
 	// used, or permits of a limit of Concurrency. The descriptor is never over its limit.
 	Refund bool
+	// Claim takes the hits for clients who decide by themselves. They are not counted in statistics and TopKeys:
+	// [Engine.Record] counts what clients report.
+	Claim bool
 }
 
 // Entry is one key/value pair.

@@ -97,3 +97,32 @@ func (d *Decision) counterStates() []CounterState {
 	}
 	return states
 }
+
+// Record counts in statistics and TopKeys what clients report who decide by themselves, with hits of [Descriptor.Claim]. It calls no
+// store and decides nothing. r has one descriptor, whose hits have no effect. remaining is what was left of its limit: allowed
+// hits are near the limit as far as what is used of it is. Candidates are not counted. Without a limit for r nothing is.
+func (e *Engine) Record(r *Request, allowed, refused, remaining uint64) {
+	u := e.inUse.Load()
+	if u == nil || validate(r) != nil || allowed+refused == 0 {
+		return
+	}
+	d, t := new(Decision), e.clock.read()
+	d.reset(e, len(r.Descriptors))
+	e.match(u, r, d)
+	w, c := &d.work, &d.work.checks[0]
+	c.hits, c.refund, c.claim = allowed+refused, false, false
+	e.prepare(u, r, d, t)
+	if c.live && c.stats != nil {
+		capacity := uint64(c.requests)
+		if c.charge != nil {
+			capacity = uint64(c.charge.capacity)
+		}
+		used, near := capacity-min(remaining, capacity), nearLimit(uint32(capacity), e.ratio)
+		c.stats.stripe(w.stripe).add(LimitCounts{WithinLimit: allowed, NearLimit: min(allowed, used-min(used, near)), OverLimit: refused}, false)
+	}
+	for i, hits := range []uint64{allowed, refused} {
+		if c.hits = hits; c.live && e.top != nil && e.top.due(w, t.now) {
+			e.top.add(u, c, w, r, 0, i > 0, t.now)
+		}
+	}
+}

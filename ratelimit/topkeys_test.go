@@ -304,3 +304,29 @@ func TestTopKeysOfManyRules(t *testing.T) {
 		t.Errorf("%d keys, %v for each rule", keys, slices.Sorted(maps.Keys(sizes)))
 	}
 }
+
+// Hits that are claimed for others are in no statistics; what these report is.
+func TestRecord(t *testing.T) {
+	for _, algorithm := range []ratelimit.Algorithm{ratelimit.FixedWindow, ratelimit.SlidingWindow, ratelimit.TokenBucket} {
+		b := newBench(t, nil)
+		b.engine = ratelimit.MustNew(newChargeStore(), &ratelimit.Options{Stats: b.stats, Now: b.clock.Now, TopKeys: true})
+		r := rule("k", "", 100)
+		r.Limit.Algorithm = algorithm
+		b.use(r)
+		claim := hits(90, desc("k", "v"))
+		claim.Claim = true
+		equal(t, "remaining", b.decide(claim).Statuses[0].Remaining, 10)
+		equal(t, "claimed", b.stats.Limit("domain.k").Load(), ratelimit.LimitCounts{})
+		request := &ratelimit.Request{Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}
+		b.engine.Record(request, 30, 7, 10)
+		b.engine.Record(request, 5, 0, 50)
+		b.engine.Record(request, 0, 0, 0)
+		equal(t, "recorded", b.stats.Limit("domain.k").Load(), ratelimit.LimitCounts{TotalHits: 42, WithinLimit: 35, NearLimit: 10, OverLimit: 7})
+		top := b.engine.TopKeys().Rules[0]
+		equal(t, "top keys", topText(top.ByHits)+" "+topText(top.ByRefusals), "k=v 42 k=v 7")
+		equal(t, "the counter", b.decide(hits(0, desc("k", "v"))).Statuses[0].Remaining, 10)
+		for _, r := range []*ratelimit.Request{{}, {Domain: "domain", Descriptors: []ratelimit.Descriptor{desc("x", "v")}}, {Domain: "x", Descriptors: []ratelimit.Descriptor{desc("k", "v")}}} {
+			b.engine.Record(r, 1, 1, 1) // nothing to count
+		}
+	}
+}

@@ -41,6 +41,10 @@ type Options struct {
 	// Stats has the statistics of the page about health. Default: none are shown.
 	Stats *stats.Registry
 
+	// Assignments returns at most n assignments of quotas of the rule with a path, and how many there are: see package quota.
+	// Default: none are shown.
+	Assignments func(domain string, path []ratelimit.Entry, n int) ([]Assignment, int)
+
 	// ResetToken allows those who know it to reset counters: at least httpx.MinTokenBytes bytes. Default: nobody may.
 	ResetToken string
 
@@ -71,6 +75,16 @@ type Component struct {
 	Healthy bool
 	Reason  string
 	Since   time.Time // when Healthy last changed
+}
+
+// Assignment is the quota of a client: a quota.Assignment.
+type Assignment struct {
+	Bucket []ratelimit.Entry
+	Client string
+	Quota  string
+	Tokens int64
+	Demand float32
+	Ends   time.Time
 }
 
 // Console serves the pages. It is an http.Handler for paths without the prefix, safe for concurrent use,

@@ -11,7 +11,7 @@
 // # Pages
 //
 //	/                     the rules of each domain with allowed, near and refused hits a second; filter and order
-//	/rules/{id}           a rule: how it counts, hits since the start, its busiest keys
+//	/rules/{id}           a rule: how it counts, hits since the start, quotas of clients, its busiest keys
 //	/try                  which rule applies to a request and why; sends requests; resets counters
 //	/configuration        origin, last load, faults and warnings at their lines
 //	/health               parts, the counter store, durations, numbers

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -194,6 +195,8 @@ type rulePageData struct {
 	Counts    *ratelimit.LimitCounts // since the start; nil if they are not counted by rule
 	Trial     *ratelimit.LimitCounts // of the candidate
 	Top       *ruleTop
+	Quotas    []Assignment // at most maxRows
+	MoreQuota int
 }
 
 // rulePage shows a rule.
@@ -205,6 +208,7 @@ func (c *Console) rulePage(w http.ResponseWriter, r *http.Request) error {
 		return errNoRule
 	}
 	page := &rulePageData{row: c.rates.row(n), Top: c.topOf(n)}
+	c.setQuotas(page)
 	for i := 1; i < len(n.Path); i++ {
 		page.Above = append(page.Above, t.byID[ruleID(n.Domain, n.Path[:i])])
 	}
@@ -226,7 +230,21 @@ func (c *Console) topKeys(w http.ResponseWriter, r *http.Request) error {
 	if n == nil {
 		return errNoRule
 	}
-	return c.part(w, r, "rule.html", "top-keys", &rulePageData{row: row{node: n}, Top: c.topOf(n)})
+	page := &rulePageData{row: row{node: n}, Top: c.topOf(n)}
+	c.setQuotas(page)
+	return c.part(w, r, "rule.html", "top-keys", page)
+}
+
+// setQuotas sets the assignments of the rule, those with the most tokens first.
+func (c *Console) setQuotas(page *rulePageData) {
+	if c.opts.Assignments == nil {
+		return
+	}
+	all, count := c.opts.Assignments(page.Domain, page.Path, maxRows)
+	slices.SortStableFunc(all, func(a, b Assignment) int {
+		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), strings.Compare(entriesText(a.Bucket), entriesText(b.Bucket)), strings.Compare(a.Client, b.Client))
+	})
+	page.Quotas, page.MoreQuota = all, count-len(all)
 }
 
 // maxKeys bounds the keys of a rule that are shown.

@@ -66,6 +66,10 @@ type Descriptor struct {
 	Reason string `json:"reason"`
 	// Limit is set if Outcome is limit, unlimited or replaced.
 	Limit *Limit `json:"limit,omitempty"`
+	// BucketID is what the bucket_id_builder of Envoy's filter rate_limit_quota must give for a request to meet the
+	// rule. It is nil if no rule with a limit or an unlimited one is met, if keys are repeated, and for limits of which no
+	// quotas can be assigned.
+	BucketID map[string]string `json:"bucket_id,omitempty"`
 }
 
 // Limit is a limit and the names under which it counts. In JSON the Fields are members of it, by name.
@@ -216,6 +220,7 @@ func Decision(rules *ratelimit.Ruleset, request *ratelimit.Request, opts *Option
 		default:
 			d.Outcome, d.Reason = walks[i].outcome()
 			d.Limit = ruleLimit(rules.Fields(), walks, i)
+			d.BucketID = bucketOf(rules, request.Domain, request.Descriptors[i].Entries)
 		}
 		switch {
 		case hits[i] != nil:

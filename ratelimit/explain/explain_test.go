@@ -51,6 +51,7 @@ func ExampleDecision() {
 	//     counter     shop|client|bob|path|/login|1767323040+60
 	//     window      2026-01-02T03:04:00Z to 2026-01-02T03:05:00Z
 	//     statistics  shop.client_b*.path_/login
+	//     bucket_id   client=bob,path=/login
 	//
 	// descriptors[1]: client=bob
 	//   level 1: client=bob
@@ -581,4 +582,28 @@ func ruleOf(rules []ratelimit.Rule, key, value string) *ratelimit.Rule {
 		}
 	}
 	return nil
+}
+
+// The bucket of quotas that meets a rule is that of the descriptor, unless buckets can't be it.
+func TestBucketID(t *testing.T) {
+	busy := rule("busy", "", 1)
+	busy.Limit.Algorithm = ratelimit.Concurrency
+	below := rule("a", "", 1)
+	below.Rules = []ratelimit.Rule{rule("a", "", 1), rule("b", "", 1)}
+	other := rule("b", "", 1)
+	other.Rules = []ratelimit.Rule{rule("a", "", 1)}
+	for _, c := range []struct {
+		descriptor ratelimit.Descriptor
+		want       map[string]string
+	}{
+		{desc("a", "x", "b", "y"), map[string]string{"a": "x", "b": "y"}},
+		{desc("b", "y", "a", "x"), nil}, // it would meet a, b
+		{desc("a", "x", "a", "x"), nil},
+		{desc("busy", "x"), nil},
+		{desc("c", "x"), nil},
+		{override(1, ratelimit.Hour, desc("a", "x")), nil},
+	} {
+		x := explanation(t, []ratelimit.Rule{below, other, busy}, c.descriptor)
+		equal(t, fmt.Sprint(c.descriptor.Entries), x.Descriptors[0].BucketID, c.want)
+	}
 }

@@ -33,7 +33,9 @@ const (
 type bucket struct {
 	key        bucketKey
 	id         []ratelimit.Entry // the BucketId, sorted by key
-	descriptor []ratelimit.Entry // nil if nothing is counted
+	descriptor []ratelimit.Entry // nil if nothing is claimed
+	counted    []ratelimit.Entry // the descriptor in statistics; nil if there is no limit
+	path       []ratelimit.Entry // of the rule
 	refuse     bool              // the limit can't be assigned
 	open       bool              // everything passes: no limit, an unlimited one or shadow mode
 

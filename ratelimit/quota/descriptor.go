@@ -10,14 +10,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/explain"
 )
 
 const (
 	// maxEntries and maxBytes bound a BucketId, whose text is kept.
 	maxEntries = 32
 	maxBytes   = 4096
-	// maxSteps bounds the search for the order of the entries.
-	maxSteps = 1000
 )
 
 // bucketKey identifies a bucket: its domain and its sorted entries.
@@ -51,42 +50,12 @@ func keyOf(domain string, id map[string]string) (bucketKey, []ratelimit.Entry, e
 }
 
 // Descriptor returns the descriptor that a BucketId stands for in a domain: its entries in an order in which they lead to a rule
-// with a limit or an unlimited one. Entries are tried in the order of their keys, at each level of rules. It is nil if
-// no order leads to one; then no limit applies.
+// with a limit or an unlimited one: see explain.Arrange. It is nil if no order leads to one; then no limit applies.
 func Descriptor(rules *ratelimit.Ruleset, domain string, id map[string]string) []ratelimit.Entry {
 	_, entries, err := keyOf(domain, id)
 	if err != nil {
 		return nil
 	}
-	order, _ := arrange(rules, domain, entries)
+	order, _, _ := explain.Arrange(rules, domain, entries)
 	return order
-}
-
-// arrange is Descriptor for sorted entries. It returns the rule, too.
-func arrange(rules *ratelimit.Ruleset, domain string, entries []ratelimit.Entry) ([]ratelimit.Entry, *ratelimit.RuleView) {
-	steps := 0
-	var search func(level ratelimit.LevelView, rest, order []ratelimit.Entry) ([]ratelimit.Entry, *ratelimit.RuleView)
-	search = func(level ratelimit.LevelView, rest, order []ratelimit.Entry) ([]ratelimit.Entry, *ratelimit.RuleView) {
-		for i, e := range rest {
-			if steps++; level.Empty() || steps > maxSteps {
-				return nil, nil
-			}
-			rule := level.Match(e)
-			if rule == nil {
-				continue
-			}
-			next := append(order, e)
-			if len(rest) == 1 {
-				if rule.Limit != nil {
-					return slices.Clone(next), rule
-				}
-				continue
-			}
-			if found, rule := search(rule.Next, slices.Delete(slices.Clone(rest), i, i+1), next); found != nil {
-				return found, rule
-			}
-		}
-		return nil, nil
-	}
-	return search(rules.Level(domain), entries, make([]ratelimit.Entry, 0, len(entries)))
 }

@@ -16,7 +16,8 @@
 // The service claims hits by decisions of the engine, as a client of the rate limit service would that sends hits_addend. It
 // assigns them to clients as tokens that do not come back, or has clients refuse. A client gets its demand until the
 // report after the next; when little is left, clients get equal parts of half of it, once a second. What reports show to be
-// unused goes to other clients, and what none needs is given back to the counter.
+// unused goes to other clients, and what none needs is given back to the counter. The engine's statistics and TopKeys
+// have what clients report, and not what is claimed for them; [Service.Assignments] lists what they have.
 //
 // # Why the limit holds
 //

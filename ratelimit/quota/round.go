@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/explain"
 )
 
 const (
@@ -121,11 +122,11 @@ func (s *Service) begin(rules *ratelimit.Ruleset, all bool) []*bucket {
 
 // resolve finds the descriptor of the bucket.
 func (b *bucket) resolve(rules *ratelimit.Ruleset, shadow bool) {
-	order, rule := arrange(rules, b.key.domain, b.id)
-	b.descriptor, b.open, b.refuse = nil, true, false
+	order, path, rule := explain.Arrange(rules, b.key.domain, b.id)
+	b.descriptor, b.counted, b.path, b.open, b.refuse = nil, nil, path, true, false
 	if rule != nil && !rule.Limit.Unlimited {
-		b.descriptor, b.open = order, shadow || rule.ShadowMode
-		if b.refuse = rule.Limit.Algorithm == ratelimit.Concurrency || rule.Limit.Reservations; b.refuse {
+		b.descriptor, b.counted, b.open = order, order, shadow || rule.ShadowMode
+		if b.refuse = !explain.Assignable(rule.Limit); b.refuse {
 			b.descriptor, b.open = nil, false
 		}
 	}
@@ -350,7 +351,7 @@ func (s *Service) ask(ctx context.Context, all []*question) {
 
 func (q *question) request() *ratelimit.Request {
 	n := uint64(q.n)
-	return &ratelimit.Request{Domain: q.bucket.key.domain, Descriptors: []ratelimit.Descriptor{{Entries: q.descriptor, HitsAddend: &n}}}
+	return &ratelimit.Request{Domain: q.bucket.key.domain, Descriptors: []ratelimit.Descriptor{{Entries: q.descriptor, HitsAddend: &n, Claim: !q.bucket.open}}}
 }
 
 // ask has the engine count the hits.

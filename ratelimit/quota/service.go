@@ -11,6 +11,7 @@ import (
 	rlqs "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/ashlar-go/ashlar/internal/settings"
@@ -109,6 +110,7 @@ func (s *Service) Close() error {
 // stream is a stream of a client.
 type stream struct {
 	domain  string
+	client  string
 	leases  map[bucketKey]*lease
 	wake    chan struct{}        // holds a value if there is something to send
 	pending map[bucketKey]action // to send; the last one of each bucket
@@ -130,6 +132,9 @@ func (s *Service) StreamRateLimitQuotas(grpcStream rlqs.RateLimitQuotaService_St
 	s.streams++
 	s.mu.Unlock()
 	defer s.leave(st)
+	if p, ok := peer.FromContext(grpcStream.Context()); ok {
+		st.client = p.Addr.String()
+	}
 	if err := grpcStream.SendHeader(nil); err != nil { // the client waits for no assignment before it reports
 		return err
 	}
@@ -195,6 +200,7 @@ func (s *Service) report(st *stream, m *rlqs.RateLimitQuotaUsageReports) error {
 			e = s.subscribe(st, key, entries, rules, now)
 		}
 		e.report(u.GetNumRequestsAllowed(), u.GetNumRequestsDenied(), now, s.opts.Delay)
+		s.record(e.bucket, min(u.GetNumRequestsAllowed(), maxHits), min(u.GetNumRequestsDenied(), maxHits))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (s *Server) buildConsole(context.Context) error {
 			{Label: "Busiest keys", URL: "/topkeys", Icon: "file"},
 			{Label: "Debug pages", URL: "/", Icon: "settings"},
 		}, s.opts.ConsoleLinks...),
-		Log: s.log,
+		Log: s.log, Assignments: s.assignments(),
 	})
 	if err != nil {
 		return fmt.Errorf("console (ADMIN_TOKEN): %w", err)
@@ -87,4 +87,18 @@ func (s *Server) consoleHealth() []console.Component {
 		all[i].Reason = printable.String(cmp.Or(all[i].Reason, "–"))
 	}
 	return all
+}
+
+// assignments returns how to list the assignments of quotas, nil without QUOTA_ENABLED.
+func (s *Server) assignments() func(domain string, path []ratelimit.Entry, n int) ([]console.Assignment, int) {
+	if s.quota == nil {
+		return nil
+	}
+	return func(domain string, path []ratelimit.Entry, n int) (out []console.Assignment, count int) {
+		all, count := s.quota.Assignments(domain, path, n)
+		for _, a := range all {
+			out = append(out, console.Assignment(a))
+		}
+		return out, count
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/internal/printable"
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/explain"
 )
 
 // debugHandler serves the pages of the debug port (REFERENCE.md, 8.4), and a list of them at
@@ -132,6 +133,8 @@ type ruleLine struct {
 	key    string // domain and keys, separated by dots
 	domain string
 	rule   *ratelimit.Rule
+	keys   []string // of the path
+	bucket []string // what a bucket of quotas needs; nil without QUOTA_ENABLED and if there are none
 }
 
 // text returns the line of the reference service, with the fields that it does not have after
@@ -142,6 +145,9 @@ func (l *ruleLine) text(fields []ratelimit.Field) string {
 		if v := fields[i].Text(l.rule); v != "" && fields[i].Extension {
 			added += " " + fields[i].Name + "=" + printable.String(v)
 		}
+	}
+	if l.bucket != nil {
+		added += " bucket_id=" + printable.String(strings.Join(l.bucket, "+"))
 	}
 	return fmt.Sprintf("%s: unit=%s requests_per_unit=%d%s, shadow_mode: %t, quota_mode: %t\n", printable.String(l.key),
 		strings.ToUpper(l.rule.Limit.Unit.String()), l.rule.Limit.RequestsPerUnit, added, l.rule.ShadowMode, l.rule.QuotaMode)
@@ -155,6 +161,9 @@ func (l *ruleLine) members(fields []ratelimit.Field) map[string]any {
 			m[fields[i].Name] = v
 		}
 	}
+	if l.bucket != nil {
+		m["bucket_id"] = l.bucket
+	}
 	m["key"], m["domain"] = l.key, l.domain
 	m["unit"] = strings.ToUpper(l.rule.Limit.Unit.String()) // UNKNOWN if unlimited
 	return m
@@ -164,27 +173,31 @@ func (l *ruleLine) members(fields []ratelimit.Field) map[string]any {
 func (s *Server) serveRules(w http.ResponseWriter, r *http.Request) error {
 	var lines []ruleLine
 	for _, d := range s.engine.Rules().Source() {
-		lines = appendRules(lines, d.Name, d.Name, d.Rules)
+		lines = appendRules(lines, d.Name, d.Name, nil, d.Rules)
 	}
 	// Stable, so that rules of equal keys, which only patterns can have, keep their order.
 	slices.SortStableFunc(lines, func(a, b ruleLine) int { return strings.Compare(a.key, b.key) })
 	limits := make([]map[string]any, len(lines)) // not null in JSON
 	var text strings.Builder
 	for i := range lines {
+		l := &lines[i]
+		if keys := slices.Compact(slices.Sorted(slices.Values(l.keys))); s.quota != nil && len(keys) == len(l.keys) && explain.Assignable(l.rule.Limit) {
+			l.bucket = l.keys
+		}
 		limits[i] = lines[i].members(s.fields)
 		text.WriteString(lines[i].text(s.fields))
 	}
 	return httpx.WritePage(w, r, map[string]any{"limits": limits}, text.String())
 }
 
-func appendRules(lines []ruleLine, domain, above string, rules []ratelimit.Rule) []ruleLine {
+func appendRules(lines []ruleLine, domain, above string, keys []string, rules []ratelimit.Rule) []ruleLine {
 	for i := range rules {
 		r := &rules[i]
-		key := belowName(above, r.Key, r.Value)
+		key, keys := belowName(above, r.Key, r.Value), append(slices.Clone(keys), r.Key)
 		if r.Limit != nil {
-			lines = append(lines, ruleLine{key, domain, r})
+			lines = append(lines, ruleLine{key, domain, r, keys, nil})
 		}
-		lines = appendRules(lines, domain, key, r.Rules)
+		lines = appendRules(lines, domain, key, keys, r.Rules)
 	}
 	return lines
 }
