@@ -39,6 +39,19 @@
 // change is 1 if no rule limits the descriptors; that of -get with -fail is 1 if one of them is over
 // its limit.
 //
+// # Quotas
+//
+// With -quota the client opens a stream of the rate limit quota service and prints what Envoy would get, for each
+// descriptor as a bucket, until it is interrupted or after -n messages:
+//
+//	$ ratelimit-client -domain demo -descriptors client=alice -quota -hits 500
+//	client=alice: 12500 requests for 10s
+//	client=alice: 700 requests for 10s
+//	client=alice: the rest of the 700 requests for 10s
+//
+// It reports -hits requests every five seconds, as Envoy does, as refused: they are the demand, and the client uses nothing of the
+// limit. They count in the statistics as over the limit. -timeout limits the time until the first message. -json prints messages.
+//
 // # Design notes
 //
 // The flags of the reference service's client are accepted (ratelimit/REFERENCE.md, 8.7). Its output,

@@ -25,6 +25,7 @@ type options struct {
 	counters    countersOptions
 
 	hits    uint64
+	quota   bool
 	json    bool
 	fail    bool
 	color   cli.Color
@@ -48,6 +49,7 @@ func (o *options) define(f *pflag.FlagSet) {
 	f.Uint64Var(&o.counters.giveBack, "give-back", 0, "give back `count` hits of each descriptor; needs the admin token")
 	f.StringVar(&o.counters.tokenFile, "token-file", "", "`file` of the admin token of the service; default: that of ADMIN_TOKEN_FILE, or the value of ADMIN_TOKEN")
 
+	f.BoolVar(&o.quota, "quota", false, "report a bucket for each descriptor every five seconds, with -hits refused requests, and print quotas as they come, with -n so many messages; needs QUOTA_ENABLED")
 	f.Uint64Var(&o.hits, "hits", 1, "number of hits to add for each descriptor; 0 reads the counters without incrementing them")
 	f.BoolVar(&o.json, "json", false, "print only the responses, as proto3 JSON, one per line")
 	f.BoolVar(&o.fail, "fail", false, "exit with 1 if a request is refused")
@@ -70,6 +72,7 @@ func (o *options) validate() error {
 	bad(o.repeat < 1, "invalid -n %d: use at least 1", o.repeat)
 	bad(o.timeout < 0, "negative -timeout %v: use a positive duration, or 0 for no timeout", o.timeout)
 	bad(!o.useTLS && o.tls != tlsfiles.ClientFiles{}, "certificate files need -grpc-use-tls")
+	bad(o.quota && (o.fail || o.counters.get || o.counters.reset || o.counters.giveBack > 0), "-quota does not take -fail, -get, -reset and -give-back")
 	bad((o.tls.Cert == "") != (o.tls.Key == ""), "-grpc-cert-file and -grpc-key-file must be set together")
 	return errors.Join(errs...)
 }

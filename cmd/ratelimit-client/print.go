@@ -14,6 +14,7 @@ import (
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit"
@@ -46,6 +47,11 @@ func (p *printer) response(m *ratelimitv3.RateLimitResponse) error {
 		_, err := io.WriteString(p.out, p.text(m))
 		return err
 	}
+	return p.line(m)
+}
+
+// line prints a message as a line of JSON.
+func (p *printer) line(m proto.Message) error {
 	loose, err := protojson.Marshal(m)
 	var line bytes.Buffer
 	if err = cmp.Or(err, json.Compact(&line, loose)); err != nil { // without the white space that the library varies

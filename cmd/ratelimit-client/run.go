@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	ratelimitv3 "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ import (
 func run(ctx context.Context, env cli.Env) error {
 	c := &cobra.Command{
 		Use: "ratelimit-client -domain NAME -descriptors NAME=VALUE,... [flags]", Args: cli.Args(0, 0, "no arguments: use -descriptors for descriptors"),
-		Long: "ratelimit-client sends requests to a v3 rate limit service and prints the decisions. With an admin token it reads and changes counters.",
+		Long: "ratelimit-client sends requests to a v3 rate limit service and prints the decisions. With an admin token it reads and changes counters. It shows quotas as Envoy gets them.",
 		Example: `  ratelimit-client -domain demo -descriptors client=alice -n 10
     	ten requests with a line each
   ADMIN_TOKEN_FILE=token ratelimit-client -domain demo -descriptors client=alice -reset
@@ -31,6 +32,9 @@ func run(ctx context.Context, env cli.Env) error {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := errors.Join(o.validate(), o.counters.validate(o, c.Flags().Changed, env.Environ)); err != nil {
 			return &cli.UsageError{Err: err}
+		}
+		if o.quota && !c.Flags().Changed("n") {
+			o.repeat = math.MaxInt
 		}
 		return o.run(c.Context(), env)
 	}
@@ -56,6 +60,9 @@ func (o *options) run(ctx context.Context, env cli.Env) error {
 		return fmt.Errorf("error connecting: %w", err)
 	}
 	defer conn.Close()
+	if o.quota {
+		return o.quotas(ctx, conn, p)
+	}
 	return o.sendAll(ctx, conn, p, env.Stderr)
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/quota"
 	"github.com/ashlar-go/ashlar/ratelimit/service"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
@@ -103,6 +104,10 @@ func start(t *testing.T, opts ...grpc.ServerOption) (*recorder, string) {
 	counters, err := r.Counters(&service.CountersOptions{Token: adminToken})
 	require.NoError(t, err)
 	counters.Register(g)
+	quotas, err := quota.New(engine, &quota.Options{Now: now})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, quotas.Close()) })
+	quotas.Register(g)
 	return r, listen(t, g)
 }
 
