@@ -21,6 +21,8 @@ const (
 	reserve = 2 * time.Second
 	// early is how long before its tokens are used up a client gets more.
 	early = 1500 * time.Millisecond
+	// batch is the time for whose demand a claim is made beyond what is assigned, so that there are fewer of them.
+	batch = 6 * time.Second
 	// few is the number of hits from which on all that is left is assigned at once.
 	few = 64
 	// maxTokens bounds an assignment.
@@ -270,6 +272,15 @@ func (b *bucket) share() int64 {
 		return left / 2
 	}
 	return b.remaining + b.spare
+}
+
+// ahead returns how many hits the next claims in the window will be for.
+func (b *bucket) ahead(now time.Time) int64 {
+	demand := 0.0
+	for _, e := range b.leases {
+		demand += e.demand
+	}
+	return int64(min(demand*max(min(batch, b.until.Sub(now)), 0).Seconds(), maxTokens))
 }
 
 // distribute gives the leases that want tokens equal parts of what there is, those that want less first.

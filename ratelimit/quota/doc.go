@@ -30,6 +30,8 @@
 //   - Hits come back only when a report shows that they were not used and can't be any more. A client that leaves keeps
 //     what it has, until its assignment ends: it is missing in that window.
 //
+// A server that crashes leaves what it had claimed for the next 6 seconds unused in that window.
+//
 // Beyond the limit are only: a client that lost the service goes on with its last assignment until its time has ended, which
 // is known to the instances unless the service crashed too: then up to that much may pass in the first two seconds of the next window;
 // a message that takes longer than Options.Delay lets a client use its last assignment on top, once; and
@@ -46,7 +48,9 @@
 //
 // A round of all buckets is made at the begin of each second, in which the engine is called for several buckets at the same
 // time, and one for new buckets when they are reported. Buckets are separate requests to the engine, so that
-// rules do not replace each other.
+// rules do not replace each other. A claim covers the demand of all clients of a server for 6 seconds more than they get at once:
+// 100 clients that make a million decisions a second in 1,000 buckets, and report each second, take 151 messages a second and 300
+// commands of Redis together, at two servers (TestCost).
 //
 // The quota follows a rule that refuses everything in the same message. Otherwise Envoy gives a changed token bucket the share
 // of tokens that was left of the last one, and an equal one the same tokens.

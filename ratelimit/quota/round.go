@@ -228,8 +228,8 @@ func (s *Service) claims(buckets []*bucket) (all []*question) {
 				need += e.want
 			}
 		}
-		if n := min(need, b.share()) - b.spare; n > 0 {
-			all = append(all, &question{bucket: b, descriptor: b.descriptor, n: n})
+		if min(need, b.share()) > b.spare {
+			all = append(all, &question{bucket: b, descriptor: b.descriptor, n: min(need+b.ahead(now), b.share()) - b.spare})
 		}
 	}
 	return all
@@ -300,7 +300,7 @@ func (s *Service) shareOf(b *bucket, now time.Time) {
 func (s *Service) surplus(buckets []*bucket) (all []*question) {
 	now := s.opts.Now()
 	for _, b := range buckets {
-		need := int64(0)
+		need := b.ahead(now)
 		for _, e := range b.leases {
 			need += e.needs(now)
 		}
