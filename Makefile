@@ -31,7 +31,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all soak size lint bench table table-envoy table-reload table-inventory faults api apidiff fuzz screenshots install release table-manifest
+.PHONY: help run test test-all soak size lint bench table table-envoy table-quota table-reload table-inventory faults api apidiff fuzz screenshots install release table-manifest
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -151,6 +151,9 @@ table: ## measure ratelimitd with each kind of counter store beside a bare gRPC 
 
 table-envoy: ## measure ratelimitd behind ASHLAR_ENVOY, beside the reference service, the binary REFERENCE
 	@cmd/internal/ratelimit-load/table envoy
+
+table-quota: ## measure the CPU of ratelimitd per decision of ASHLAR_ENVOY, by calls and with quotas
+	@go test ./cmd/internal/e2e -run '^TestEnvoyQuotaCost$$' -count=1 -v
 
 table-reload: ## measure the latencies of ratelimitd while 10,000 rules change every second
 	@cmd/internal/ratelimit-load/table reload

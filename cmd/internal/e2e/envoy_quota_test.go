@@ -3,13 +3,20 @@
 package e2e_test
 
 import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -362,4 +369,176 @@ func TestEnvoyQuotaShared(t *testing.T) {
 	}
 	counts := passedBy(t, time.Minute, time.Now().Truncate(time.Minute).Add(3*time.Minute), all, 2500)
 	requireUsed(t, counts, 2, 100_000)
+}
+
+// windowHeader has the window in which a request was sent. The upstream counts it if it arrives in the same one.
+const windowHeader = "x-window"
+
+// TestEnvoyQuotaKilled kills Envoys and instances of ratelimitd at random, and restarts them: in no window does more than the
+// limit reach the upstream. QUOTA_TTL and expired_assignment_behavior bound how long an Envoy goes on without ratelimitd. An
+// instance is not killed when quotas may outlast the window: nobody would know what is left of them in the next.
+func TestEnvoyQuotaKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestEnvoy is the short form")
+	}
+	envoyProgram(t)
+	const (
+		window, ttl, limit, windows = 20 * time.Second, 4 * time.Second, 4000, 4
+		rate                        = 150 // of each of three Envoys: 225 %
+	)
+	begin := time.Now().Truncate(window)
+	end := begin.Add(windows * window)
+	at := func() int { return int(time.Since(begin) / window) }
+	var sent, passed [windows + 1]atomic.Int64
+	upstream := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if n := at(); r.Header.Get(windowHeader) == strconv.Itoa(n) {
+			passed[n].Add(1)
+		}
+	}))
+	upstream.Config.Protocols = new(http.Protocols)
+	upstream.Config.Protocols.SetUnencryptedHTTP2(true)
+	upstream.Start()
+	t.Cleanup(upstream.Close)
+
+	store := redistest.Start(t, nil)
+	var servers [2]*server
+	ports := [2]string{servertest.FreePort(t), servertest.FreePort(t)}
+	startServer := func(i int) {
+		servers[i] = serve(t, map[string]string{"shop.yaml": fmt.Sprintf("domain: shop\ndescriptors:\n- key: client\n  rate_limit: {requests_per_unit: %d, unit: second, unit_multiplier: 20}\n", limit)}, map[string]string{
+			"QUOTA_ENABLED": "true", "QUOTA_TTL": ttl.String(), "REDIS_SOCKET_TYPE": "tcp", "REDIS_URL": store.Addr, "LOG_LEVEL": "error", "GRPC_PORT": ports[i],
+		})
+	}
+	var envoys [3]atomic.Pointer[envoyProxy]
+	startOne := func(i int) {
+		envoys[i].Store(startEnvoy(t, []envoyListener{{
+			Name: "front", Domains: []string{}, Before: []string{quotaFilter("limits", "1s", denyWithout)}, Routes: []string{`{match: {prefix: /}, route: {cluster: upstream}}`},
+		}}, []envoyCluster{{Name: "limits", Addrs: []string{"127.0.0.1:" + ports[i%2]}}, {Name: "upstream", Addrs: []string{upstream.Listener.Addr().String()}}}))
+	}
+	for i := range servers {
+		startServer(i)
+	}
+	for i := range envoys {
+		startOne(i)
+	}
+	var senders sync.WaitGroup
+	for i := range envoys {
+		for range 4 {
+			senders.Go(func() {
+				for next := time.Now(); next.Before(end); next = next.Add(4 * time.Second / rate) {
+					time.Sleep(time.Until(next))
+					n := at()
+					sent[n].Add(1)
+					_, _, _ = envoys[i].Load().send(t.Context(), http.MethodGet, "front", "/", "x-client: ann", windowHeader+": "+strconv.Itoa(n))
+				}
+			})
+		}
+	}
+	seed := uint64(time.Now().UnixNano())
+	random, kills := rand.New(rand.NewPCG(seed, 0)), [2]int{}
+	for time.Now().Before(end.Add(-5 * time.Second)) {
+		time.Sleep(time.Duration(2000+random.IntN(5000)) * time.Millisecond)
+		victim, down := random.IntN(5), time.Duration(random.IntN(2000))*time.Millisecond
+		kill := func(p *process) {
+			p.signal(syscall.SIGKILL)
+			<-p.ended
+			time.Sleep(down)
+		}
+		switch left := window - time.Since(begin)%window; {
+		case victim < len(envoys):
+			kill(envoys[victim].Load().process)
+			startOne(victim)
+			kills[0]++
+		case left > ttl+time.Second:
+			kill(servers[victim-len(envoys)].process)
+			startServer(victim - len(envoys))
+			kills[1]++
+		}
+	}
+	senders.Wait()
+	text := ""
+	for n := range windows {
+		text += fmt.Sprintf(" %d/%d", passed[n].Load(), sent[n].Load())
+		require.LessOrEqual(t, passed[n].Load(), int64(limit), "window %d, seed %d", n, seed)
+	}
+	t.Logf("%d Envoys and %d instances killed, seed %d: passed of sent by window:%s", kills[0], kills[1], seed, text)
+	require.Greater(t, passed[0].Load()+passed[1].Load()+passed[2].Load()+passed[3].Load(), int64(limit), "quotas were assigned")
+}
+
+// TestEnvoyQuotaCost compares the CPU time of ratelimitd per decision: with the filter ratelimit, and with quotas of ten
+// buckets.
+func TestEnvoyQuotaCost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestEnvoy is the short form")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("it reads the CPU time from /proc")
+	}
+	envoyProgram(t)
+	store := redistest.Start(t, nil)
+	s := serve(t, map[string]string{"shop.yaml": "domain: shop\ndescriptors:\n- key: client\n  rate_limit: {requests_per_unit: 4000000000, unit: hour}\n"}, map[string]string{
+		"QUOTA_ENABLED": "true", "REDIS_SOCKET_TYPE": "tcp", "REDIS_URL": store.Addr, "LOG_LEVEL": "error",
+	})
+	back := startEnvoy(t, []envoyListener{{Name: "back", Domains: []string{}, Routes: []string{`{match: {prefix: /}, direct_response: {status: 200}}`}}}, nil)
+	routes := []string{`{match: {prefix: /}, route: {cluster: upstream}}`}
+	e := startEnvoy(t, []envoyListener{
+		{Name: "quota", Domains: []string{}, Before: []string{quotaFilter("limits", "1s", denyWithout)}, Routes: routes},
+		{Name: "call", Service: "limits", Routes: routes, RateLimits: `[{actions: [{request_headers: {header_name: x-client, descriptor_key: client}}]}]`},
+	}, []envoyCluster{{Name: "limits", Addrs: []string{s.grpc}}, {Name: "upstream", Addrs: []string{back.addrs["back"]}}})
+	each := func(listener string, time time.Duration) (micros float64, requests int) {
+		before := cpuTime(t, s.process)
+		requests = flood(t, e.addrs[listener], time)
+		return float64((cpuTime(t, s.process) - before).Microseconds()) / float64(requests), requests
+	}
+	for _, listener := range []string{"call", "quota"} {
+		each(listener, 6*time.Second) // until a report has told the demand
+	}
+	call, calls := each("call", 5*time.Second)
+	quota, quotas := each("quota", 20*time.Second)
+	t.Logf("CPU of ratelimitd: %.2f us a call (%d calls), %.3f us a request with quotas (%d requests): 1/%.0f", call, calls, quota, quotas, call/quota)
+	if quotas > 200_000 { // the cost is one of time: on a busy machine few requests share it
+		require.Less(t, quota, call/100)
+	}
+}
+
+// cpuTime returns the CPU time of a process, in units of 10 ms.
+func cpuTime(t *testing.T, p *process) time.Duration {
+	t.Helper()
+	text := content(t, fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	fields := strings.Fields(text[strings.LastIndex(text, ")")+1:])
+	user, err := strconv.Atoi(fields[11])
+	require.NoError(t, err)
+	system, err := strconv.Atoi(fields[12])
+	require.NoError(t, err)
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// flood sends requests of ten clients for some time, one after the other on each connection, and returns how many passed.
+func flood(t *testing.T, addr string, d time.Duration) int {
+	t.Helper()
+	end := time.Now().Add(d)
+	var passed atomic.Int64
+	var wait sync.WaitGroup
+	for n := range 40 {
+		wait.Go(func() {
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			request := fmt.Appendf(nil, "GET / HTTP/1.1\r\nHost: a\r\nX-Client: %d\r\n\r\n", n%10)
+			for responses := bufio.NewReader(conn); time.Now().Before(end); {
+				_, _ = conn.Write(request)
+				response, err := http.ReadResponse(responses, nil)
+				if err != nil {
+					return
+				}
+				_ = response.Body.Close()
+				if response.StatusCode == http.StatusOK {
+					passed.Add(1)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return int(passed.Load())
 }
