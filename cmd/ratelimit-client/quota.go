@@ -71,21 +71,22 @@ func (o *options) quotas(ctx context.Context, conn *grpc.ClientConn, p *printer)
 	return fmt.Errorf("request error: %w", err)
 }
 
-// assignments prints what a message assigns: the last action of each bucket.
+// assignments prints what a message assigns.
 func (p *printer) assignments(m *rlqs.RateLimitQuotaResponse) error {
 	if p.json {
 		return p.line(m)
 	}
-	texts := map[string]string{}
-	for _, a := range m.GetBucketAction() {
-		id := a.GetBucketId().GetBucket()
-		name := printable.Join(slices.Sorted(maps.Keys(id)), ",", func(key string) string { return key + "=" + id[key] })
-		assigned, text := a.GetQuotaAssignmentAction(), "all requests"
+	all := m.GetBucketAction()
+	for i, a := range all {
+		id, assigned, text := a.GetBucketId().GetBucket(), a.GetQuotaAssignmentAction(), "all requests"
+		if i+1 < len(all) && maps.Equal(id, all[i+1].GetBucketId().GetBucket()) {
+			continue // the next one replaces it
+		}
 		switch s := assigned.GetRateLimitStrategy(); {
 		case a.GetAbandonAction() != nil:
 			text = "abandoned"
 		case s.GetTokenBucket() != nil:
-			if text = fmt.Sprintf("%d requests", s.GetTokenBucket().GetMaxTokens()); texts[name] == "" { // without DENY_ALL before
+			if text = fmt.Sprintf("%d requests", s.GetTokenBucket().GetMaxTokens()); i == 0 || !maps.Equal(id, all[i-1].GetBucketId().GetBucket()) {
 				text = "the rest of the " + text
 			}
 		case s.GetBlanketRule() == typev3.RateLimitStrategy_DENY_ALL:
@@ -94,10 +95,8 @@ func (p *printer) assignments(m *rlqs.RateLimitQuotaResponse) error {
 		if ttl := assigned.GetAssignmentTimeToLive(); ttl != nil {
 			text += " for " + resetText(ttl.AsDuration())
 		}
-		texts[name] = text
-	}
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		if _, err := fmt.Fprintf(p.out, "%s: %s\n", cli.Printable(name), texts[name]); err != nil {
+		name := printable.Join(slices.Sorted(maps.Keys(id)), ",", func(key string) string { return key + "=" + id[key] })
+		if _, err := fmt.Fprintf(p.out, "%s: %s\n", cli.Printable(name), text); err != nil {
 			return err
 		}
 	}

@@ -607,3 +607,31 @@ func TestBucketID(t *testing.T) {
 		equal(t, fmt.Sprint(c.descriptor.Entries), x.Descriptors[0].BucketID, c.want)
 	}
 }
+
+func TestArrange(t *testing.T) {
+	wild := rule("client", "b*", 1)
+	wild.Limit = nil
+	wild.Rules = []ratelimit.Rule{rule("path", "/a", 1)}
+	rules := compile(t, ratelimit.Domain{Name: "domain", Rules: []ratelimit.Rule{wild, rule("client", "", 1), rule("path", "", 1)}})
+	for _, c := range []struct{ entries, order, path string }{
+		{"client=ann", "[{client ann}]", "[{client }]"},
+		{"path=/a client=bob", "[{client bob} {path /a}]", "[{client b*} {path /a}]"},
+		{"path=/a", "[{path /a}]", "[{path }]"},
+		{"client=bob", "[]", "[]"},
+		{"client=bob path=/b", "[]", "[]"},
+		{"client=ann path=/a", "[]", "[]"},
+		{"", "[]", "[]"},
+	} {
+		var entries []ratelimit.Entry
+		for _, pair := range strings.Fields(c.entries) {
+			key, value, _ := strings.Cut(pair, "=")
+			entries = append(entries, ratelimit.Entry{Key: key, Value: value})
+		}
+		order, path, rule := explain.Arrange(rules, "domain", entries)
+		equal(t, c.entries, fmt.Sprint(order, path), c.order+" "+c.path)
+		equal(t, c.entries, rule != nil, c.order != "[]")
+		if order, _, _ = explain.Arrange(rules, "x", entries); order != nil {
+			t.Errorf("%s in an unknown domain: %v", c.entries, order)
+		}
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
-	"github.com/ashlar-go/ashlar/ratelimit/explain"
 )
 
 const (
@@ -47,15 +46,4 @@ func keyOf(domain string, id map[string]string) (bucketKey, []ratelimit.Entry, e
 		add(e.Value)
 	}
 	return bucketKey{domain, b.String()}, entries, nil
-}
-
-// Descriptor returns the descriptor that a BucketId stands for in a domain: its entries in an order in which they lead to a rule
-// with a limit or an unlimited one: see explain.Arrange. It is nil if no order leads to one; then no limit applies.
-func Descriptor(rules *ratelimit.Ruleset, domain string, id map[string]string) []ratelimit.Entry {
-	_, entries, err := keyOf(domain, id)
-	if err != nil {
-		return nil
-	}
-	order, _, _ := explain.Arrange(rules, domain, entries)
-	return order
 }

@@ -7,7 +7,7 @@
 //
 // # Buckets and rules
 //
-// Envoy groups requests in buckets. A BucketId is a map, and a descriptor is a list: [Descriptor] arranges the entries so that
+// Envoy groups requests in buckets. A BucketId is a map, and a descriptor is a list: explain.Arrange arranges the entries so that
 // they lead to a rule. Rules that work for the rate limit service work for quotas. A bucket without a rule and one with an
 // unlimited rule let everything pass, as does shadow mode, in which requests are counted when they are reported.
 //

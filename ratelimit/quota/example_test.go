@@ -32,6 +32,6 @@ func ExampleNew() {
 	server := grpc.NewServer()
 	quotas.Register(server)
 	// server.Serve(listener), and quotas.Close before server.GracefulStop
-	fmt.Println(quota.Descriptor(rules, "edge", map[string]string{"client": "ann"}))
-	// Output: [{client ann}]
+	fmt.Println(quotas.Assignments("edge", []ratelimit.Entry{{Key: "client"}}, 100))
+	// Output: [] 0
 }

@@ -315,22 +315,3 @@ func TestOptions(t *testing.T) {
 		require.Error(t, err, "%+v", o)
 	}
 }
-
-func TestDescriptor(t *testing.T) {
-	c, err := config.Parse([]config.File{{Name: "shop.yaml", Data: []byte(testRules)}}, nil)
-	require.NoError(t, err)
-	rules := c.Ruleset
-	for _, c := range []struct {
-		id   map[string]string
-		want string
-	}{
-		{map[string]string{"client": "ann"}, "[{client ann}]"},
-		{map[string]string{"client": "ann", "path": "/a"}, "[{client ann} {path /a}]"},
-		{map[string]string{"path": "/a"}, "[]"},
-		{map[string]string{"client": "ann", "path": "/b"}, "[]"},
-		{nil, "[]"},
-	} {
-		require.Equal(t, c.want, fmt.Sprint(quota.Descriptor(rules, "shop", c.id)))
-		require.Nil(t, quota.Descriptor(rules, "x", c.id))
-	}
-}
