@@ -99,6 +99,7 @@
 //   - [github.com/ashlar-go/ashlar/inventory/feature/topology]: the network as a graph and as a map.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/views]: lists that are saved with a name.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/vlans]: the VLANs of interfaces in forms.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/webhooks]: changes that are sent to other programs, signed.
 //   - [github.com/ashlar-go/ashlar/inventory/standard]: the list of the features of this module.
 //   - [github.com/ashlar-go/ashlar/inventory/site]: what the pages of features and of the console have in common.
 //   - [github.com/ashlar-go/ashlar/inventory/demo]: a made-up network.

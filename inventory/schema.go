@@ -65,6 +65,7 @@ func migrations() records.Part {
 		}, Fill: []string{fillHostnameKeys}},
 		records.Migration{Version: 10, Oldest: 9}, // attempts, which all processes count together
 		records.Migration{Version: 11, Oldest: 9}, // saved views
+		records.Migration{Version: 12, Oldest: 9}, // webhooks
 	)
 }
 

@@ -9,7 +9,9 @@ import (
 
 	"github.com/ashlar-go/ashlar/cmd/internal/cli"
 	"github.com/ashlar-go/ashlar/inventory"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // app has the parts that the commands share.
@@ -21,7 +23,11 @@ type app struct {
 }
 
 func run(ctx context.Context, env cli.Env) error {
-	a := &app{env: env, schema: inventory.Schema()}
+	schema, err := inventory.NewSchema(feature.Parts(standard.Features()...)...)
+	if err != nil {
+		return err
+	}
+	a := &app{env: env, schema: schema}
 	return env.Execute(ctx, a.root())
 }
 

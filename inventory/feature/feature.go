@@ -85,6 +85,12 @@ type Background struct {
 	// Keep says how many records are kept and how long, by the name of their resource; no entry or a zero one keeps all.
 	// Metrics, which are summarized first, are metrics-raw, and their summaries metrics-5m and metrics-1h.
 	Keep map[string]records.Retention
+	// PrivateTargets permits connections to addresses outside of the public network that administrators name. Key encrypts
+	// secrets in the database; empty for one that is stored there.
+	PrivateTargets bool
+	Key            []byte
+	// Count adds 1 to a counter of the server with the values of its labels. Nil for none.
+	Count func(metric string, labels ...string)
 	// Ran is called after each run of a task, such as prune, with its error, for metrics. Nil for none.
 	Ran func(task string, err error)
 }
@@ -265,6 +271,8 @@ type Inventory interface {
 	Unbounded(ctx context.Context) context.Context
 	// PrivateTargets reports whether a handler may connect to addresses outside of the public network that the sender names.
 	PrivateTargets() bool
+	// Key encrypts secrets in the database; empty for one that is stored there.
+	Key() []byte
 }
 
 // List is a list that differs from that of every resource.

@@ -70,6 +70,9 @@ type Options struct {
 	// PrivateTargets permits administrators to make the server read from addresses outside of the public network that they
 	// name, such as a NetBox to import from. Default: public ones only.
 	PrivateTargets bool
+	// Key encrypts the secrets of features, such as those of webhooks, in the database. It has any length, and the jobs of the
+	// features get the same (feature.Background). Default: a random one, which is stored in the database.
+	Key []byte
 	// Timeout bounds how long a request waits for the store and for password hashing; then
 	// it fails with 503. Default: 30 seconds.
 	Timeout time.Duration

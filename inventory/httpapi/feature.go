@@ -153,6 +153,8 @@ func (s sender) Unbounded(context.Context) context.Context {
 	return s.c.r.Context()
 }
 
+func (s sender) Key() []byte { return s.c.api.opts.Key }
+
 func (s sender) PrivateTargets() bool { return s.c.api.opts.PrivateTargets }
 
 func (s sender) Query(r *records.Resource) (*records.Query, error) {

@@ -196,12 +196,14 @@ func TestMetricsExist(t *testing.T) {
 		"OIDC_REDIRECT_URL": "http://127.0.0.1/users/oidc/callback", "OIDC_DEFAULT_ROLE": "viewer",
 	}))
 	file := serve(t, settings(t, map[string]string{"BACKUP_DIR": t.TempDir()}))
-	post.login("admin", password)
+	token := post.login("admin", password)
 	post.want(401, "GET", "/devices", "", "")
+	post.want(201, "POST", "/webhooks", token, `{"name":"hook","url":"http://127.0.0.1/","secret":"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}`)
 	scrape := ""
 	require.Eventually(t, func() bool {
 		scrape = metricsOf(post.srv) + metricsOf(file.srv)
-		return strings.Contains(scrape, `timestamp_seconds{task="backup"}`) && strings.Contains(scrape, `timestamp_seconds{task="prune"}`)
+		return strings.Contains(scrape, `timestamp_seconds{task="backup"}`) && strings.Contains(scrape, `timestamp_seconds{task="prune"}`) &&
+			strings.Contains(scrape, `inventory_webhook_messages_total{result="failed",webhook="hook"} 1`)
 	}, 30*time.Second, 50*time.Millisecond)
 	require.Contains(t, scrape, "inventory_database_replica_lag_seconds 0\n")
 	require.Contains(t, scrape, "inventory_oidc_up 0\n")

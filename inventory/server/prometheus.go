@@ -38,6 +38,7 @@ type statistics struct {
 	latency  *prometheus.HistogramVec
 	done     *prometheus.GaugeVec
 	failed   *prometheus.CounterVec
+	sent     *prometheus.CounterVec
 }
 
 // Metric describes a metric of [Server.MetricsHandler].
@@ -64,6 +65,7 @@ func Metrics() []Metric {
 		{"inventory_change_streams", nil, "open change streams and requests that wait for changes"},
 		{"inventory_change_streams_max", nil, "maximum number of them"},
 		{"inventory_change_lag", nil, "changes that the slowest of them has yet to read"},
+		{"inventory_webhook_messages_total", []string{"webhook", "result"}, "attempts to send a message by the name of the webhook and by result: sent, failed, parked (the last failure)"},
 		{"inventory_mails_waiting", nil, "mails that wait to be sent, also again"},
 		{"inventory_mails_total", []string{"result"}, "mails by result: sent, failed (given up), lost (unsent at the end of the process), dropped (the queue was full)"},
 		{"inventory_oidc_up", nil, "1 if the identity provider responded when its configuration was read last, else 0; only with one"},
@@ -104,6 +106,7 @@ func newStatistics() *statistics {
 		requests: counterVec("http_requests_total"),
 		refused:  counterVec("refused_requests_total"),
 		failed:   counterVec("task_failures_total"),
+		sent:     counterVec("webhook_messages_total"),
 		done:     gaugeVec("task_last_success_timestamp_seconds"),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: duration.Name, Help: duration.Help, Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
@@ -112,7 +115,7 @@ func newStatistics() *statistics {
 	for _, task := range []string{"prune", "backup"} {
 		s.failed.WithLabelValues(task) // at 0, so that the first failure is an increase
 	}
-	s.registry.MustRegister(s.requests, s.refused, s.latency, s.done, s.failed, build, collectors.NewGoCollector(),
+	s.registry.MustRegister(s.requests, s.refused, s.latency, s.done, s.failed, s.sent, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
@@ -124,6 +127,13 @@ func (s *statistics) ran(task string, err error) {
 		return
 	}
 	s.succeeded(task, time.Now())
+}
+
+// count counts what a job of a feature does.
+func (s *statistics) count(name string, labels ...string) {
+	if name == "webhook_messages_total" {
+		s.sent.WithLabelValues(labels...).Inc()
+	}
 }
 
 func (s *statistics) succeeded(task string, at time.Time) {

@@ -269,6 +269,7 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard) (*htt
 	chain.Limit = httpx.Chain(exceptDocs(limiter), protectHosts)
 	return httpapi.New(engine, guard, &httpapi.Options{
 		PrivateTargets: s.settings.ImportPrivate,
+		Key:            []byte(s.settings.WebhooksKey),
 		Features:       o.Features,
 		Chain:          &chain,
 		Docs:           apidocs.New(&apidocs.Options{Title: "Network inventory", DocumentURL: "../openapi.json", LoginURL: "../users/login"}),
@@ -285,7 +286,7 @@ func (s *Server) api(o *Options, engine *records.Engine, guard *jwt.Guard) (*htt
 // inBackground returns what jobs get, with what the settings keep.
 func (s *Server) inBackground() *feature.Background {
 	set := s.settings
-	return &feature.Background{Engine: s.engine, Log: s.log, Ran: s.statistics.ran, Keep: map[string]records.Retention{
+	return &feature.Background{Engine: s.engine, Log: s.log, Ran: s.statistics.ran, Count: s.statistics.count, Key: []byte(set.WebhooksKey), PrivateTargets: set.WebhooksPrivate, Keep: map[string]records.Retention{
 		"audit-logs":  {MaxAge: s.auditRetention, MaxRecords: set.AuditMaxEntries},
 		"events":      {MaxAge: set.EventRetention, MaxRecords: set.EventMax},
 		"metrics-raw": {MaxAge: s.metricsRetention}, "metrics-5m": {MaxAge: set.Metrics5mRetention}, "metrics-1h": {MaxAge: set.Metrics1hRetention},

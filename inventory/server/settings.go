@@ -66,7 +66,9 @@ type Settings struct {
 	RateLimit         int    // requests per minute and client; 0 for no limit
 	RateLimitRedisURL string // where the counters are stored; "" for this process
 
-	ImportPrivate bool // whether administrators may import from private addresses
+	ImportPrivate   bool   // whether administrators may import from private addresses
+	WebhooksPrivate bool   // whether webhooks may be sent to private addresses
+	WebhooksKey     string // encrypts the secrets of webhooks; "" for a generated one in the database
 
 	MaxConnections           int   // open connections; 0 for the default of httpx.ServeOptions
 	MaxConnectionsPerAddress int   // of one client address, except for trusted proxies
@@ -139,6 +141,8 @@ func table(s *Settings) []settings.Setting {
 		{Name: "RATE_LIMIT", Default: "100", Doc: "requests per minute and client; 0 means no limit", Value: settings.Int(&s.RateLimit, settings.From(0, 1<<31-1))},
 		{Name: "RATE_LIMIT_REDIS_URL", Doc: "Redis server that stores the counters, to share them among several servers: redis://user:password@host:6379, rediss:// for TLS; unset: this process", Value: settings.Hidden(&s.RateLimitRedisURL, checkRedisURL)},
 		{Name: "IMPORT_PRIVATE", Default: "false", Doc: "let administrators import from a NetBox at an address of this machine or of a private network", Value: settings.Bool(&s.ImportPrivate)},
+		{Name: "WEBHOOKS_PRIVATE", Default: "false", Doc: "let webhooks be sent to addresses of this machine or of a private network", Value: settings.Bool(&s.WebhooksPrivate)},
+		{Name: "WEBHOOKS_KEY", Secret: true, Doc: "key that encrypts the secrets of webhooks in the database, at least 32 bytes; unset: a generated one that is stored there too", Value: settings.Hidden(&s.WebhooksKey, checkJWTSecret)},
 		{Name: "MAX_CONNECTIONS", Default: "1024", Doc: "maximum number of open connections", Value: settings.Int(&s.MaxConnections, settings.From(1, 1<<20))},
 		{Name: "MAX_CONNECTIONS_PER_ADDRESS", Default: "128", Doc: "maximum number of open connections of one client address; proxies may have more", Value: settings.Int(&s.MaxConnectionsPerAddress, settings.From(1, 1<<20))},
 		{Name: "MAX_REQUEST_MEMORY", Default: "134217728", Doc: "bytes of memory for requests in progress, half of them for one client", Value: settings.Int(&s.MaxRequestMemory, settings.AtLeast[int64](4<<20))},

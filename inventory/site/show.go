@@ -99,7 +99,7 @@ func FieldLabel(f *records.Field) string {
 // words are those that are written in another way than in names of fields.
 var words = map[string]string{
 	"id": "ID", "ip": "IP", "mac": "MAC", "os": "OS", "mtu": "MTU", "vlan": "VLAN", "vrf": "VRF", "cidr": "CIDR", "rd": "RD", "dns": "DNS",
-	"lag": "LAG", "cpu": "CPU", "totp": "second factor", "a": "A", "b": "B", "ifindex": "ifIndex", "lat": "latitude", "lon": "longitude", "ts": "time",
+	"lag": "LAG", "cpu": "CPU", "totp": "second factor", "a": "A", "b": "B", "ifindex": "ifIndex", "lat": "latitude", "lon": "longitude", "ts": "time", "url": "URL", "github": "GitHub",
 }
 
 // humanize turns snake_case into words.

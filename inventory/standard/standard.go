@@ -18,6 +18,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/feature/topology"
 	"github.com/ashlar-go/ashlar/inventory/feature/views"
 	"github.com/ashlar-go/ashlar/inventory/feature/vlans"
+	"github.com/ashlar-go/ashlar/inventory/feature/webhooks"
 )
 
 // Features returns new values of all features. Nothing else names them.
@@ -37,5 +38,6 @@ func Features() []*feature.Feature {
 		topology.New(),
 		views.New(),
 		vlans.New(),
+		webhooks.New(),
 	}
 }

@@ -26,6 +26,7 @@ type consoleServer struct {
 	t      *testing.T
 	url    string
 	token  string // of admin, for the API
+	store  records.Store
 	schema *records.Schema
 }
 
@@ -51,7 +52,7 @@ func startConsoleWith(t *testing.T, devices int, configure func(settings *server
 	t.Cleanup(func() { require.NoError(t, inventory.Close()) })
 	_, err = demo.Fill(t.Context(), inventory.Store(), &demo.Options{Devices: devices})
 	require.NoError(t, err)
-	s.schema = inventory.Store().Schema()
+	s.schema, s.store = inventory.Store().Schema(), inventory.Store()
 	listening.Config.Handler = inventory.Handler()
 	listening.Start()
 	t.Cleanup(listening.Close)
@@ -77,7 +78,7 @@ func (s *consoleServer) as(user string) *consoleServer {
 	s.t.Helper()
 	var session struct{ Token string }
 	s.api("POST", "/users/login", map[string]any{"username": user, "password": consolePassword}, &session)
-	return &consoleServer{s.t, s.url, session.Token, s.schema}
+	return &consoleServer{s.t, s.url, session.Token, s.store, s.schema}
 }
 
 // api calls the API as admin, and decodes the response into what into points to, unless it is nil.

@@ -36,6 +36,10 @@ func programs() []string {
 var binaries string
 
 func TestMain(m *testing.M) {
+	if file := os.Getenv(receiving); file != "" {
+		fmt.Fprintln(os.Stderr, receive(file))
+		os.Exit(1)
+	}
 	needed := programs()
 	// TestSources makes the result depend on all sources.
 	if scaletest.Only("TestSources", "TestEveryProgramExplainsItself", "TestReadmeShowsTheWelcome", "TestDecisions", "TestInventoryDemo",

@@ -220,6 +220,7 @@ func TestOpenAPI(t *testing.T) {
 	c.do(200, true, "PATCH", view, `{"everybody":true}`)
 	c.do(200, true, "DELETE", view, "")
 	c.do(404, true, "DELETE", view, "")
+	c.webhooks()
 	if c.document.Paths.Find("/drift") != nil {
 		table := `{"device":"sw2","rows":[{"local_interface":"ge-0/0/1","neighbor":"sw9","neighbor_interface":"ge-0/0/2"}]}`
 		ports := `{"device_id":"` + device + `","kind":"interfaces","rows":[{"interface":"ge-0/0/7","mtu":1500}]}`
@@ -341,4 +342,32 @@ func (c *conformant) accounts() {
 	c.do(200, true, "DELETE", "/users", `["`+other+`"]`)
 	c.do(200, true, "DELETE", "/users/"+id, "")
 	c.do(200, true, "POST", "/users/logout", "")
+}
+
+// webhooks sends requests about webhooks, whose target is refused.
+func (c *conformant) webhooks() {
+	c.t.Helper()
+	id := func(body string) string { return regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(body)[1] }
+	hook := func(name string) string {
+		return `{"name":"` + name + `","url":"http://127.0.0.1:1/","secret":"` + webhookSecret + `","paused":true}`
+	}
+	first := "/webhooks/" + id(c.do(201, true, "POST", "/webhooks", hook("first")))
+	second := id(c.do(201, true, "POST", "/webhooks", hook("second")))
+	c.do(400, false, "POST", "/webhooks", `{"name":"third"}`)
+	c.do(200, true, "GET", "/webhooks?paused=true", "")
+	c.do(200, true, "GET", first, "")
+	c.do(200, true, "PUT", first, `{"name":"first","url":"http://127.0.0.1:1/","paused":true,"resources":["devices"],"condition":"after.status=offline"}`)
+	c.do(200, true, "PATCH", first, `{"template":"{\"text\": \"{{action}}\"}"}`)
+	c.do(200, true, "PATCH", "/webhooks", `[{"id":"`+second+`","github_signature":true}]`)
+	delivery := "/webhook-deliveries/" + id(c.do(200, true, "POST", first+"/test", ""))
+	c.do(200, true, "GET", delivery, "")
+	c.do(200, true, "GET", "/webhook-deliveries?state=failed", "")
+	c.do(400, true, "PATCH", delivery, `{"state":"queued"}`)
+	c.do(400, true, "PATCH", "/webhook-deliveries", `[{"id":"`+strings.TrimPrefix(delivery, "/webhook-deliveries/")+`","state":"queued"}]`)
+	c.do(200, true, "DELETE", delivery, "")
+	c.do(404, true, "DELETE", "/webhook-deliveries", `["`+strings.TrimPrefix(delivery, "/webhook-deliveries/")+`"]`)
+	c.do(200, true, "GET", "/webhook-states", "")
+	c.do(404, true, "GET", "/webhook-states/"+second, "")
+	c.do(200, true, "DELETE", first, "")
+	c.do(200, true, "DELETE", "/webhooks", `["`+second+`"]`)
 }

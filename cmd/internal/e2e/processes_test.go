@@ -4,7 +4,6 @@ package e2e_test
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"fmt"
 	"net"
@@ -94,13 +93,7 @@ backend inventory
   option httpchk GET /healthz
 `+backends), 0o600))
 		return []string{"-f", config, "-db"}
-	}, func(ctx context.Context, addr string) error {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err
-	})
+	}, accepts)
 	b.url = "http://" + p.Addr
 	return b
 }
