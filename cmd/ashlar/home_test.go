@@ -75,6 +75,12 @@ func TestSignIn(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, inventory+"/console/", response.Request.URL.String(), "the console, signed in")
 	require.Equal(t, http.StatusOK, response.StatusCode)
+	response, err = browser.Get(inventory + "/console/r/devices")
+	require.NoError(t, err)
+	list, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Contains(t, string(list), "lists-views", "all features are served")
 	for _, used := range []string{link, url + "/sign-in?code="} {
 		response, again := fetch(t, "GET", used, "")
 		require.Equal(t, http.StatusGone, response.StatusCode, again)

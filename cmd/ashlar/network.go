@@ -20,10 +20,12 @@ import (
 	"github.com/ashlar-go/ashlar/internal/sqlitefile"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/demo"
+	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/server"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
+	"github.com/ashlar-go/ashlar/inventory/standard"
 )
 
 // network is the inventory in a file, with demo data.
@@ -61,13 +63,17 @@ const (
 func (n *network) open(ctx context.Context, names []string, log *slog.Logger) (err error) {
 	s := server.Default()
 	s.AdminPassword, s.RateLimit, s.AllowedHosts = n.password, 1000, names
-	path := filepath.Join(n.dir, databaseFile)
-	store, err := sqlite.Open(ctx, path, inventory.Schema(), &sqlite.Options{Log: log, Store: &sqlstore.Options{Timeout: s.DatabaseTimeout}})
+	path, features := filepath.Join(n.dir, databaseFile), standard.Features()
+	schema, err := inventory.NewSchema(feature.Parts(features...)...)
+	if err != nil {
+		return err
+	}
+	store, err := sqlite.Open(ctx, path, schema, &sqlite.Options{Log: log, Store: &sqlstore.Options{Timeout: s.DatabaseTimeout}})
 	if err != nil {
 		return fmt.Errorf("-data: %w", n.explain(err))
 	}
 	n.store = store
-	if n.server, err = server.New(ctx, s, &server.Options{Log: log, Store: store, ConsoleLinks: n.links}); err != nil {
+	if n.server, err = server.New(ctx, s, &server.Options{Log: log, Store: store, Features: features, ConsoleLinks: n.links}); err != nil {
 		return n.explain(err)
 	}
 	if n.devices <= 0 {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -201,6 +202,11 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	s.engine = engine
+	for _, f := range o.Features {
+		if !f.Fits(s.store.Schema()) {
+			s.log.Warn("a feature is left out, because the store has another schema: open it with inventory.NewSchema(feature.Parts(features...)...)", "needs", slices.Sorted(maps.Keys(f.Needs)))
+		}
+	}
 	for _, f := range api.Features() {
 		s.jobs = append(s.jobs, f.Jobs...)
 	}
