@@ -107,12 +107,38 @@ func (d *Device) Patched(p records.Patch) {
 	}
 }
 
+// moveToRack sets the location of a device that gets a rack to that of the rack, if it has none or one that the rack is within.
+func (d *Device) moveToRack(ctx context.Context, tx records.Tx, old *Device) error {
+	if d.RackID == nil || equalIDs(d.RackID, old.RackID) {
+		return nil
+	}
+	rack, err := referred[Device, Rack](ctx, tx, "rack_id", *d.RackID)
+	if err != nil {
+		return err
+	}
+	for at := rack.LocationID; at != nil; {
+		if d.LocationID == nil || *at == *d.LocationID {
+			d.LocationID = rack.LocationID
+			return nil
+		}
+		location, err := records.Get[Location](ctx, tx, *at)
+		if err != nil {
+			return err
+		}
+		at = location.ParentID
+	}
+	return nil
+}
+
 // ValidateIn checks the position of the device in its rack, and sets what follows from a device type
 // (records.TxValidator).
 func (d *Device) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
 	old, changed := before.(*Device)
 	if !changed {
 		old = &Device{}
+	}
+	if err := d.moveToRack(ctx, tx, old); err != nil {
+		return err
 	}
 	if err := d.validateName(ctx, tx, old); err != nil {
 		return err

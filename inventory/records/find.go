@@ -177,8 +177,81 @@ func (l *lookup) take(recs []Record, n int) {
 	case 1:
 		l.found = Clone(fit[0]) // several keys may be equal
 	default:
-		l.cause = &UnresolvedKey{Resource: l.Resource, Value: l.label, Several: true}
+		l.cause, l.several = &UnresolvedKey{Resource: l.Resource, Value: l.label, Several: true}, fit
 	}
+}
+
+// narrow takes the only one of several records that is within a place which the patch names too: of racks with one
+// name that of the site. parents are those of places, by their ids.
+func (l *lookup) narrow(ctx context.Context, from Reader, parents map[string]any, r *Resource, p Patch) error {
+	for _, at := range l.fields {
+		if at.Ref == nil || at.Ref.resource.parent() == nil {
+			continue
+		}
+		for _, f := range r.fields {
+			if f.Ref == nil || f.Ref.resource != at.Ref.resource || p[f.Name] == nil {
+				continue
+			}
+			place, _ := f.keyValue(p[f.Name]) // what is wrong with it is reported with the record
+			var fit []Record
+			for _, rec := range l.several {
+				in, err := at.Ref.resource.isWithin(ctx, from, parents, at.Value(rec), place)
+				if err != nil {
+					return err
+				}
+				if in {
+					fit = append(fit, rec)
+				}
+			}
+			if len(fit) == 1 {
+				l.found, l.cause = Clone(fit[0]), nil
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// candidates returns how many records fit, if that is more than one.
+func (l *lookup) candidates() int {
+	if l == nil || l.cause == nil {
+		return 0
+	}
+	return len(l.several)
+}
+
+// parent returns the reference of the records of a tree, such as locations, to the one above; nil for other records.
+func (r *Resource) parent() *Field {
+	for _, f := range r.fields {
+		if f.Ref != nil && f.Ref.resource == r {
+			return f
+		}
+	}
+	return nil
+}
+
+// maxAbove bounds the records above one in a tree.
+const maxAbove = 100
+
+// isWithin reports whether a record of a tree is another one or below it. parents are known ones, by id.
+func (r *Resource) isWithin(ctx context.Context, from Reader, parents map[string]any, id, above any) (bool, error) {
+	for range maxAbove {
+		text, ok := id.(string)
+		if id == above || !ok {
+			return ok, nil
+		}
+		parent, known := parents[text]
+		if !known {
+			rec, err := from.Get(ctx, r, text)
+			if err != nil {
+				return false, err
+			}
+			parent = r.parent().Value(rec)
+			parents[text] = parent
+		}
+		id = parent
+	}
+	return false, nil
 }
 
 // adopts reports whether a patch means a record with its natural key, and other values of what tells records apart:

@@ -143,6 +143,7 @@ type lookup struct {
 	label        string      // the value that names the record, for messages
 	found        Record      // the result
 	cause        *UnresolvedKey
+	several      []Record // that fit
 }
 
 // keyPart is a condition on one field.

@@ -123,7 +123,14 @@ func Resolve(ctx context.Context, from Reader, r *Resource, patches []Patch) (wr
 	if err := find(ctx, from, lookups); err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(all, func(a, b member) int { return cmp.Compare(a.candidates(), b.candidates()) })
+	parents := map[string]any{}
 	for _, m := range all {
+		if m.candidates() > 0 { // after the places that the patch names
+			if err := m.narrow(ctx, from, parents, r, patches[m.patch]); err != nil {
+				return nil, err
+			}
+		}
 		failed[m.patch] = r.both(failed[m.patch], m.lookup.replace(r, m.field, patches[m.patch]))
 	}
 	for i, err := range failed {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature/racks"
 	"github.com/ashlar-go/ashlar/inventory/internal/featuretest"
@@ -39,7 +41,8 @@ func TestRacks(t *testing.T) {
 		back := g.Create("/devices", in("back", 5, 1, "back"))
 		c.Send("POST", "/devices", in("sw2", 10, 2, "")).WantError(400, "rack_unit 9 10 2")
 		c.Send("POST", "/devices", in("sw2", nil, nil, "")).Want(201) // without a unit
-		c.Send("POST", "/devices", featuretest.With(in("sw3", 1, 1, ""), "location_id", nil)).WantError(400, "location_id rack")
+		elsewhere := g.Create("/locations", object{"name": "graz"})["id"]
+		c.Send("POST", "/devices", featuretest.With(in("sw3", 1, 1, ""), "location_id", elsewhere)).WantError(400, "location_id rack")
 		c.Send("POST", "/devices", object{"hostname": "sw3", "rack_unit": 1}).WantError(400, "rack_unit not_allowed rack_id")
 		c.Send("POST", "/devices", []object{in("a", 1, 1, ""), in("b", 2, 1, ""), in("c", 2, 1, "")}).WantError(409, "2 R1 occupied")
 		featuretest.Patch(c, featuretest.Path("/devices", sw1), object{"rack_unit": 5}, 200, "") // units 5 and 6, front
@@ -57,6 +60,17 @@ func TestRacks(t *testing.T) {
 			t.Errorf("outside of a rack the unit is %v", d["rack_unit"])
 		}
 		c.Send("DELETE", featuretest.Path("/racks", rack), nil).Want(200)
+
+		// A row of a spreadsheet has a site and the name of a rack, which is in a room of it.
+		for _, name := range []string{"linz", "salzburg"} {
+			room := g.Create("/locations", object{"name": name + " room", "parent_id": g.Create("/locations", object{"name": name, "kind": "site"})["id"]})["id"]
+			g.Create("/racks", object{"name": "A1", "location_id": room})
+			d := g.Create("/devices", object{"hostname": name + "-sw", "location": object{"name": name}, "rack": object{"name": "A1"}, "rack_unit": 3})
+			require.Equal(t, room, d["location_id"])
+			require.Equal(t, room, g.Create("/devices", object{"hostname": name + "-b", "rack_id": d["rack_id"]})["location_id"], "without a location")
+		}
+		c.Send("POST", "/devices", object{"hostname": "sw", "rack": object{"name": "A1"}}).WantError(422, "rack several")
+		c.Send("POST", "/devices", object{"hostname": "sw", "location": object{"name": "graz"}, "rack": object{"name": "A1"}}).WantError(422, "rack several")
 
 		// Of many placements at the same time each unit gets one device.
 		v, full := records.New(g.Store, nil), g.Create("/racks", object{"name": "full", "height": 20})["id"].(string)
