@@ -14,6 +14,13 @@ func TestChangeAllThatMatch(t *testing.T) {
 	s := startConsole(t, 150)
 	n := s.count("/devices?vendor__isnull=false&status=active")
 	page := s.open("admin", "/r/devices?status=active&limit=25", nil)
+	var range3 string
+	page.Eval(`(() => { const all = [...document.querySelectorAll("tbody [data-select]")];
+		for (const [i, shiftKey] of [[1, false], [3, true]]) all[i].dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey }));
+		const n = document.querySelector("[data-selection-count]").textContent;
+		for (const box of all) if (box.checked) box.click();
+		return n; })()`, &range3)
+	require.Equal(t, "3", range3, "with Shift the rows between are selected")
 	page.Click("[data-select-all]")
 	require.Contains(t, visible(page, ".lists-every"), "that match")
 	s.looks(page, "every-list")

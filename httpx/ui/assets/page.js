@@ -45,6 +45,14 @@
     if (e.target.matches("[data-select-all]")) $$("[data-select]").forEach((c) => { c.checked = e.target.checked; });
     if (e.target.matches("[data-select], [data-select-all]")) selection();
   });
+  // With Shift, all rows from the last one that was chosen.
+  let chosen;
+  document.addEventListener("click", (e) => {
+    if (!e.target.matches("[data-select]")) return;
+    const all = $$("[data-select]"), at = all.indexOf(e.target), from = all.indexOf(chosen);
+    if (e.shiftKey && from >= 0) all.slice(Math.min(at, from), Math.max(at, from) + 1).forEach((c) => { c.checked = e.target.checked; });
+    chosen = e.target;
+  });
   function selection() {
     const n = $$("[data-select]:checked").length;
     $$("[data-selection]").forEach((s) => { s.hidden = n === 0; const c = $("[data-selection-count]", s); if (c) c.textContent = n; });
