@@ -8,11 +8,14 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
-// record counts reported requests in the engine's statistics. Those in shadow mode are counted when they are claimed, which
-// tells how many were over the limit. s.mu is held.
+// record counts reported requests in the engine's statistics. Those that shadow mode let pass are counted when they are
+// claimed, which tells how many were over the limit. s.mu is held.
 func (s *Service) record(b *bucket, allowed, denied uint64) {
-	if b.counted == nil || b.open {
+	if b.counted == nil {
 		return
+	}
+	if b.open {
+		allowed = 0
 	}
 	remaining := uint64(math.MaxUint64) // unknown
 	if !b.asked.IsZero() {

@@ -74,16 +74,16 @@ descriptors:
 	_, err = stream.Recv()
 	require.NoError(t, err)
 	report("ann", 20, 4)
-	report("shadow", 7, 0)
+	report("shadow", 7, 2)
 	report("busy", 0, 3)
 	const begin = "ratelimit.service.rate_limit.d.client"
 	r.becomes("all reports are counted", func() bool {
-		return r.count(begin+".total_hits") == 25 && r.count(begin+"_busy.total_hits") == 3 && r.count(begin+"_shadow.total_hits") == 7
+		return r.count(begin+".total_hits") == 25 && r.count(begin+"_busy.total_hits") == 3 && r.count(begin+"_shadow.total_hits") == 9
 	})
 	require.EqualValues(t, 20, r.count(begin+".within_limit"))
 	require.EqualValues(t, 5, r.count(begin+".over_limit"))
 	require.EqualValues(t, 0, r.count(begin+".near_limit"), "little was assigned")
-	require.EqualValues(t, 3, r.count(begin+"_shadow.over_limit"))
+	require.EqualValues(t, 3+2, r.count(begin+"_shadow.over_limit"))
 	require.EqualValues(t, 3, r.count(begin+"_shadow.shadow_mode"))
 	require.EqualValues(t, 3, r.count(begin+"_busy.over_limit"))
 

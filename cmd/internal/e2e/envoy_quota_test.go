@@ -271,7 +271,9 @@ func TestEnvoyQuota(t *testing.T) {
 	e := startEnvoy(t, []envoyListener{{
 		Name: "front", Domains: []string{}, Before: []string{quotaFilter("limits", "1s", denyWithout)}, Routes: []string{`{match: {prefix: /}, route: {cluster: backend}}`},
 	}}, []envoyCluster{{Name: "limits", Addrs: []string{s.grpc}}})
+	sent := map[string]int{}
 	get := func(client string, n int) (passed int) {
+		sent[client] += n
 		for range n {
 			if code, _ := e.get(t, "front", "/", "x-client: "+client); code == http.StatusOK {
 				passed++
@@ -286,6 +288,11 @@ func TestEnvoyQuota(t *testing.T) {
 		eventually(t, "the first quota", func() bool { return get(client, 1) == 1 })
 		require.Equal(t, passed-1, get(client, 99), client)
 	}
+	eventually(t, "what Envoy has reported is in the statistics", func() bool {
+		_, page := httpDo(t, http.MethodGet, "http://"+s.debug+"/stats?filter=client_s", "")
+		return strings.Contains(page, fmt.Sprintf("client_small.total_hits: %d\n", sent["small"])) && strings.Contains(page, "client_small.within_limit: 3\n") &&
+			strings.Contains(page, fmt.Sprintf("client_shadow.total_hits: %d\n", sent["shadow"]))
+	})
 	counts := passedBy(t, 20*time.Second, time.Now().Truncate(20*time.Second).Add(60*time.Second), []*envoyProxy{e}, 200)
 	requireUsed(t, counts, 1, 1000)
 }
