@@ -50,7 +50,11 @@ func visit(t testing.TB, h http.Handler, target string) (status int, location, t
 // TestAddFilter: the form that adds a filter leads to the list with it.
 func TestAddFilter(t *testing.T) {
 	t.Parallel()
-	pages, _ := pagesOf(t, harbor(t))
+	store := harbor(t)
+	pages, _ := pagesOf(t, store)
+	location, err := records.First[inventory.Location](t.Context(), store, "name", "Location 1")
+	require.NoError(t, err)
+	place := location.ID
 	for _, row := range []struct{ why, from, want string }{
 		{"a first value", "/r/devices?add-field=status&add-op=eq&add-value=active", "/r/devices?status=active"},
 		{"the rest of the view stays, but its page", "/r/devices?q=x&column=ip&limit=25&page=3&add-field=role&add-value=core", "/r/devices?column=ip&limit=25&q=x&role=core"},
@@ -64,6 +68,7 @@ func TestAddFilter(t *testing.T) {
 		{"nothing ticked in the panel", "/r/devices?add-picked=1&last_seen__lt=", "/r/devices"},
 		{"a comparison that a field lacks is its first", "/r/devices?add-field=tags&add-op=gt&add-value=b", "/r/devices?tags=b"},
 		{"any address", "/r/devices?add-field=within&add-op=within&add-value=10.0.0.0/8", "/r/devices?within=10.0.0.0%2F8"},
+		{"the name of a place has what is within it", "/r/devices?add-field=location_id&add-value=location+1", "/r/devices?below=" + place},
 		{"fields with the names of parameters", "/r/crates?value=1&resource=x&add-field=field&add-value=y", "/r/crates?field=y&resource=x&value=1"},
 	} {
 		status, location, _ := visit(t, pages, row.from)
@@ -72,6 +77,8 @@ func TestAddFilter(t *testing.T) {
 		status, _, text := visit(t, pages, location)
 		require.Equal(t, http.StatusOK, status, "%s: %s", row.why, text)
 	}
+	_, _, text := visit(t, pages, "/r/devices?last_seen__lt=-30d")
+	require.Contains(t, text, `value="last_seen" checked`, "how long it is")
 	for _, nothing := range []string{"?add-field=frob&add-value=x", "?add-field=status&add-value=%20", "?add-field=status__frob&add-value=1"} {
 		status, _, _ := visit(t, pages, "/r/devices"+nothing)
 		require.Equal(t, http.StatusOK, status, nothing)

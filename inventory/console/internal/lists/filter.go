@@ -110,7 +110,20 @@ func (v *view) withAdded() string {
 	if !ok || value == "" {
 		return without
 	}
-	return v.adding(p, value)
+	return v.adding(p, v.named(p.Field, value))
+}
+
+// named returns the id of the record that a text names, the first one that is suggested for it; other texts as they are.
+func (v *view) named(f *records.Field, text string) string {
+	if f.Ref == nil || records.ValidID(strings.ToLower(text)) || strings.Contains(text, ",") {
+		return text
+	}
+	all, err := v.references(f, text)
+	if err != nil || len(all) == 0 {
+		return text // the list says what is wrong
+	}
+	i := slices.IndexFunc(all, func(s suggestion) bool { return strings.EqualFold(s.Label, text) })
+	return all[max(i, 0)].Value
 }
 
 // adding returns the address of the view with a further filter. A second value of a field is an alternative
@@ -120,6 +133,8 @@ func (v *view) adding(p records.Parameter, value string) string {
 	value = complete(p.Field, value)
 	in, ok := v.chosenFilter(p.Field.Name, records.In.String())
 	switch {
+	case p.Op == records.Eq && v.facetName(p.Field) == belowParam && !state.Has(belowParam):
+		state.Set(belowParam, value)
 	case p.Field.Kind == records.List:
 		if !slices.Contains(state[p.Name], value) {
 			state.Add(p.Name, value)

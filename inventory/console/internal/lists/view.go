@@ -64,6 +64,9 @@ func parseView(q *site.Request) (*view, error) {
 	v.columns = v.shown(all[columnParam])
 	if v.chosen = len(v.columns) > 0; !v.chosen {
 		v.columns = defaultColumns(r)
+		if old, _ := unseenOf(r); v.query.Has(old) { // how long it is
+			v.columns = append(v.columns, v.shown([]string{strings.TrimSuffix(old, "__lt")})...)
+		}
 	}
 	return v, nil
 }
