@@ -161,11 +161,12 @@ func TestWebhooksKilled(t *testing.T) {
 	began := time.Now()
 	i.createVRFs(0, n/2)
 	arrived(n / 4)
-	receiver.Restart()
 	i.signal(syscall.SIGKILL)
 	<-i.ended
 	i = startInventory(t, file, environ)
+	receiver.Restart()
 	i.createVRFs(n/2, n/4)
+	arrived(n * 3)
 	receiver.Restart()
 	i.createVRFs(n*3/4, n/4)
 	receiver.Restart()
@@ -195,7 +196,9 @@ func TestWebhooksOfProcesses(t *testing.T) {
 	began := time.Now()
 	requireDelivered(t, received, 4000, 1)
 	require.Less(t, time.Since(began), 8*time.Second, "a process that ends gives its lease away")
-	_, state := others[1].send("GET", "/webhook-states", "")
-	require.Contains(t, state, `"sent":4000`)
+	eventually(t, "the state counts them", func() bool {
+		_, state := others[1].send("GET", "/webhook-states", "")
+		return strings.Contains(state, `"sent":4000`)
+	})
 	others[1].stop()
 }

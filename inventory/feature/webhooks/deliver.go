@@ -22,20 +22,18 @@ import (
 const (
 	pollTime  = 200 * time.Millisecond
 	batchSize = 100            // messages that are sent before the position is stored
-	batchTime = time.Second    // after which it is stored
+	batchTime = time.Second    // after which it is stored; much shorter than takeAfter
 	keepLog   = 100            // deliveries of a rule that are sent or failed
 	maxParked = 1000           // of a rule; more wait in the change feed
 	patience  = 24 * time.Hour // of failures, until messages are parked
-	maxPause  = time.Hour      // between two attempts
 	metric    = "webhook_messages_total"
 	leaseJob  = "webhooks"      // the name of the job whose owner delivers
 	renew     = 2 * time.Second // of the lease
-	stopAfter = 6 * time.Second // without a renewal
 	takeAfter = 10 * time.Second
 )
 
 // retry is the pause after failures of one rule.
-var retry = backoff.Backoff{Initial: 5 * time.Second, Max: maxPause, Factor: 3, Jitter: 0.1}
+var retry = backoff.Backoff{Initial: 5 * time.Second, Max: time.Hour, Factor: 3, Jitter: 0.1}
 
 // sender delivers the messages of all rules, as long as it has the lease. One goroutine uses it; the batches of rules read it.
 type sender struct {
@@ -49,8 +47,6 @@ type sender struct {
 	renewed time.Time       // when it renewed the lease last
 	version int64           // of the lease of another process, and since when it has that
 	since   time.Time       // by the clock of this process
-	term    context.Context // of batches: it ends when the lease is not renewed in time
-	alarm   *time.Timer     // which ends it
 	busy    map[string]bool // rules with a batch in progress
 	done    chan string     // rules whose batch has ended
 }
@@ -123,11 +119,6 @@ func (s *sender) lead(ctx context.Context, owner string) (bool, error) {
 		return false, err
 	}
 	s.renewed = now
-	if s.term == nil || s.term.Err() != nil {
-		term, end := context.WithCancel(ctx)
-		s.term, s.alarm = term, time.AfterFunc(stopAfter, end)
-	}
-	s.alarm.Reset(stopAfter)
 	return true, nil
 }
 
@@ -185,8 +176,7 @@ func (s *sender) round(ctx context.Context, batches *sync.WaitGroup) (err error)
 			continue
 		}
 		s.busy[w.ID] = true
-		term := s.term
-		batches.Go(func() { d.run(term) })
+		batches.Go(func() { d.run(ctx) })
 	}
 	return nil
 }
@@ -225,7 +215,7 @@ func (d *batch) sendQueued(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		_, err := d.attempt(e, []byte(e.Body))
+		err := d.attempt(e, []byte(e.Body))
 		switch {
 		case err == nil:
 			e.State, e.Body = Sent, ""
@@ -304,7 +294,7 @@ func (d *batch) sendChange(ctx context.Context, c *feed.Change) (ok bool, err er
 		return err == nil, err
 	}
 	e, state := newDelivery(w, c), d.state
-	after, err := d.attempt(e, body)
+	err = d.attempt(e, body)
 	switch {
 	case err == nil:
 		state.Sent++
@@ -324,27 +314,27 @@ func (d *batch) sendChange(ctx context.Context, c *feed.Change) (ok bool, err er
 		if e.State = Failed; state.FailingSince == nil {
 			state.FailingSince = e.SentAt
 		}
-		pause := min(max(retry.Wait(int(state.Failures)), after), maxPause)
-		state.Failures, state.NextAttempt, state.Rule = state.Failures+1, new(e.SentAt.Add(pause)), w.Version
+		state.NextAttempt, state.Rule = new(e.SentAt.Add(retry.Wait(int(state.Failures)))), w.Version
+		state.Failures++
 	}
 	d.log = append(d.log, e)
 	d.Count(metric, w.Name, string(e.State))
 	return e.State != Failed, nil
 }
 
-// attempt sends a message, also while the process ends, and notes the result. after is how long the receiver asks to wait.
-func (d *batch) attempt(e *Delivery, body []byte) (after time.Duration, err error) {
+// attempt sends a message, also while the process ends, and notes the result.
+func (d *batch) attempt(e *Delivery, body []byte) error {
 	began := time.Now()
 	e.SentAt, e.Status, e.Error = new(d.now()), nil, ""
 	secret, err := open(d.key, d.rule)
 	if err == nil {
-		e.Status, after, err = send(d.client, d.rule, secret, e.MessageID, body)
+		e.Status, err = send(d.client, d.rule, secret, e.MessageID, body)
 	}
 	if err != nil {
 		e.Error = printable.Truncate(err.Error(), 500)
 	}
 	e.Duration = time.Since(began).Seconds()
-	return after, err
+	return err
 }
 
 // finish stores how far the batch came, with its log, of which it deletes the oldest entries.

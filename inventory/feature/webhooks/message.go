@@ -19,7 +19,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ashlar-go/ashlar/internal/limitheader"
 	"github.com/ashlar-go/ashlar/internal/publicnet"
 	"github.com/ashlar-go/ashlar/inventory/feed"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -218,11 +217,11 @@ func newClient(private bool) *http.Client {
 }
 
 // send sends a message, with the signature of Standard Webhooks and, if the rule says so, that of GitHub. It returns the status
-// of the response, nil for none, how long the receiver asks to wait, and an error unless the status is 200 to 299.
-func send(client *http.Client, w *Webhook, secret, id string, body []byte) (status *int64, after time.Duration, err error) {
+// of the response, nil for none, and an error unless the status is 200 to 299.
+func send(client *http.Client, w *Webhook, secret, id string, body []byte) (status *int64, err error) {
 	r, err := http.NewRequest(http.MethodPost, w.URL, bytes.NewReader(body))
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_")) // it was checked
 	at := strconv.FormatInt(time.Now().Unix(), 10)
@@ -236,21 +235,20 @@ func send(client *http.Client, w *Webhook, secret, id string, body []byte) (stat
 	}
 	res, err := client.Do(r)
 	if errors.Is(err, publicnet.ErrNotPublic) {
-		return nil, 0, errors.New("the URL is at a private address: whoever runs this server may allow those by WEBHOOKS_PRIVATE=true")
+		return nil, errors.New("the URL is at a private address: whoever runs this server may allow those by WEBHOOKS_PRIVATE=true")
 	}
 	if of, ok := errors.AsType[*url.Error](err); ok {
-		return nil, 0, of.Err // without the URL, which may have a token
+		return nil, of.Err // without the URL, which may have a token
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, maxResponse) // the status counts; what is read lets the connection be used again
-	after, _ = limitheader.Wait(res.Header.Get(limitheader.RetryAfter))
 	switch s := res.StatusCode; {
 	case s >= 300 && s < 400:
 		err = fmt.Errorf("the receiver responds %d, and redirects are not followed: use the URL that it redirects to", s)
 	case s < 200 || s >= 300:
 		err = fmt.Errorf("the receiver responds %d %s", s, http.StatusText(s))
 	}
-	return new(int64(res.StatusCode)), after, err
+	return new(int64(res.StatusCode)), err
 }
 
 func sign(key []byte, text string) []byte {
