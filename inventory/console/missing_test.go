@@ -78,6 +78,7 @@ func TestPaletteWords(t *testing.T) {
 		"vlan+video":       {"31 video", "voice"},
 		"devices+acc":      {"ams1-acc-01", "voice"},
 		"ams1-acc-01+edit": {"Edit ams1-acc-01", "voice"},
+		"edit+ams1-acc-01": {"Edit ams1-acc-01", "voice"},
 		"vlan+30+history":  {"History of 30 voice", "video"},
 		"acc+delete":       {"/delete", "voice"},
 	} {
@@ -86,6 +87,8 @@ func TestPaletteWords(t *testing.T) {
 		require.Contains(t, shown, want[0], text)
 		require.NotContains(t, shown, want[1], text)
 	}
+	_, _, shown := visit(t, pages, "/search?q=vlan+30")
+	require.Contains(t, shown, "30 voice", "so does the page with results")
 }
 
 // TestPaletteShows: the palette shows the port of the switch that a server leads to, through a patch panel too, and where

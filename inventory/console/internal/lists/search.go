@@ -69,7 +69,7 @@ func search(q *site.Request) error {
 	if text == "" {
 		return q.Page("search.html", "Search", data)
 	}
-	all, err := find(q, text, maxFound)
+	all, err := findIn(q, text, maxFound)
 	if f, ok := site.AsFault(err); ok && f.Status != http.StatusUnauthorized {
 		data.Problem = f
 		return q.PageStatus(f.Status, "search.html", "Search", data)
@@ -98,7 +98,7 @@ func palette(q *site.Request, text string) error {
 	}
 	if len(text) <= maxText {
 		rest, does := doingOf(text)
-		all, err := findIn(q, rest)
+		all, err := findIn(q, rest, maxPalette)
 		if _, ok := site.AsFault(err); err != nil && !ok {
 			return err
 		}
@@ -147,7 +147,7 @@ func withLeads(q *site.Request, shown []hit, all []result) (more []hit, err erro
 	return more, nil
 }
 
-// doing is what a word behind a name does with the record in the palette: "ams1-acc-01 edit".
+// doing is what a word beside a name does with the record in the palette: "ams1-acc-01 edit", "edit ams1-acc-01".
 type doing struct {
 	label, path string
 	needs       records.Routes
@@ -159,6 +159,11 @@ var doings = map[string]doing{
 
 // doingOf returns a text without a word that does something.
 func doingOf(text string) (rest string, does doing) {
+	if word, rest, _ := strings.Cut(text, " "); rest != "" {
+		if does, ok := doings[strings.ToLower(word)]; ok {
+			return strings.TrimSpace(rest), does
+		}
+	}
 	if i := strings.LastIndexByte(text, ' '); i > 0 {
 		if does, ok := doings[strings.ToLower(text[i+1:])]; ok {
 			return strings.TrimSpace(text[:i]), does
@@ -168,14 +173,14 @@ func doingOf(text string) (rest string, does doing) {
 }
 
 // findIn finds a text among all records, or, behind the name of a resource, among its records: "vlan 30".
-func findIn(q *site.Request, text string) (all found, err error) {
+func findIn(q *site.Request, text string, limit int) (all found, err error) {
 	word, rest, _ := strings.Cut(text, " ")
 	rest = strings.TrimSpace(rest)
 	i := slices.IndexFunc(q.Schema.Resources(), func(r *records.Resource) bool {
 		return !r.Internal && q.May(r.Name, records.RouteList) && (strings.EqualFold(word, r.Noun()) || strings.EqualFold(word, r.Name))
 	})
 	if rest == "" || i < 0 {
-		return find(q, text, maxPalette)
+		return find(q, text, limit)
 	}
 	r := q.Schema.Resources()[i]
 	query := url.Values{"q": {rest}}
@@ -185,7 +190,8 @@ func findIn(q *site.Request, text string) (all found, err error) {
 			break
 		}
 	}
-	page, err := q.Some(r.Name, maxPalette, query)
+	page, err := q.Some(r.Name, limit, query)
+	all.Complete = true
 	for _, rec := range page.Data {
 		all.Data = append(all.Data, result{Resource: r.Name, ID: rec.ID(), Record: rec})
 	}
