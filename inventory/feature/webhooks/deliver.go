@@ -66,9 +66,9 @@ func deliverAll(ctx context.Context, b *feature.Background) error {
 	}
 	var batches sync.WaitGroup
 	for failing := false; ctx.Err() == nil; {
-		leads, err := s.lead(ctx, s.id)
-		if leads {
-			err = s.round(ctx, &batches)
+		rules, err := records.Select[Webhook](ctx, s.fresh, &records.Query{})
+		if err == nil && len(rules) > 0 {
+			err = s.round(ctx, rules, &batches)
 		}
 		if err != nil && ctx.Err() == nil && !failing {
 			b.Log.Warn("webhooks are not delivered, which is tried again", "error", err)
@@ -84,7 +84,9 @@ func deliverAll(ctx context.Context, b *feature.Background) error {
 	batches.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renew)
 	defer cancel()
-	_, _ = s.lead(ctx, "") // otherwise another process takes over later
+	if !s.renewed.IsZero() {
+		_, _ = s.lead(ctx, "") // otherwise another process takes over later
+	}
 	return nil
 }
 
@@ -136,16 +138,16 @@ func (s *sender) save(ctx context.Context, tx records.Tx, rec records.Record) er
 // now is the time of records.
 func (s *sender) now() time.Time { return s.Engine.Now().UTC().Truncate(time.Microsecond) }
 
-// round begins a batch of each rule that has something to send, unless one is in progress.
-func (s *sender) round(ctx context.Context, batches *sync.WaitGroup) (err error) {
+// round begins a batch of each rule that has something to send, unless one is in progress, if this process delivers.
+func (s *sender) round(ctx context.Context, rules []*Webhook, batches *sync.WaitGroup) error {
+	leads, err := s.lead(ctx, s.id)
+	if err != nil || !leads {
+		return err
+	}
 	if s.key == nil {
 		if s.key, err = keyOf(ctx, s.Engine, s.Key); err != nil {
 			return err
 		}
-	}
-	rules, err := records.Select[Webhook](ctx, s.fresh, &records.Query{})
-	if err != nil || len(rules) == 0 {
-		return err
 	}
 	states, err := records.Select[State](ctx, s.fresh, &records.Query{})
 	if err != nil {
