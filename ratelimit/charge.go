@@ -45,6 +45,8 @@ type Charge struct {
 	Fixed bool
 	// Lease reports that a store may claim hits of a TokenBucket ahead: see Limit.Lease.
 	Lease bool
+	// Claim is that of Hit.
+	Claim bool
 	// N is the number of hits to charge; 0 reads.
 	N uint64
 	// Now is the time in Unix microseconds.

@@ -180,6 +180,7 @@ func (w *workspace) addCharge(key []byte, c *check, l *chargeLimit) {
 	charge.Params = [6]int64{}
 	charge.Key, charge.Refund = key, c.refund
 	charge.Fixed, charge.Lease = c.flags()
+	charge.Claim = c.claim
 	charge.Lease = charge.Lease && w.ahead == 0 // the order among processes is that of the store
 	if charge.book = nil; l.reserves {
 		charge.book = &booking{maxDebt: l.maxDebt, ttl: w.ttl}
@@ -215,6 +216,7 @@ func (e *Engine) addHit(key []byte, c *check, w *workspace) {
 	}
 	h.Count = 0 // a refund has this Count if the store fails
 	h.Fixed, h.Lease = c.flags()
+	h.Claim = c.claim
 	if e.jitter > 0 {
 		h.Jitter = e.opts.Rand(e.jitter)
 	}

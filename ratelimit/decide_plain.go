@@ -24,7 +24,7 @@ func (e *Engine) decidePlain(ctx context.Context, u *inUse, r *Request, d *Decis
 		w.keys = n.plan.append(w.keys, e.keys, r.Descriptors[0].Entries, window.text[e.keys])
 		h := next(&w.hits[mainStore])
 		h.Key, h.N, h.Limit, h.Unit, h.Window = w.keys, hits, n.requests, n.unit, window.start
-		h.Fixed, h.Lease, h.Length, h.Jitter = n.fixed, n.lease, 0, 0
+		h.Fixed, h.Lease, h.Claim, h.Length, h.Jitter = n.fixed, n.lease, false, 0, 0
 		err = guard(func() error { return e.store.Add(ctx, w.hits[mainStore]) })
 		s.Code, s.Algorithm, s.Remaining = OverLimit, FixedWindow, 0
 		s.ResetSeconds, s.RetrySeconds, s.early = uint32(window.end-t.now), 0, 0

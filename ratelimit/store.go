@@ -83,7 +83,9 @@ type Hit struct {
 	// may reserve room for them.
 	Fixed bool
 	// Lease reports that a Store may claim hits of the window ahead: see Limit.Lease.
-	Lease  bool
+	Lease bool
+	// Claim reports that the hits are for clients who decide by themselves ([Descriptor.Claim]): a Store claims none ahead.
+	Claim  bool
 	Window int64
 	// Jitter is by how many seconds the counter may outlive its window, so that
 	// not all counters of a window expire in the same instant.

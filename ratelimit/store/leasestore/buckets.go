@@ -103,7 +103,7 @@ func (g *bucketGroup) victim(tag uint64, now, ahead int64) int {
 
 // leasesCharge reports whether a charge may be leased.
 func (l *Leases) leasesCharge(t *ratelimit.Charge) bool {
-	return t.Algorithm.Leasable() && (t.Lease || l.opts.All) && !t.Refund && t.Params[4] > 0 &&
+	return t.Algorithm.Leasable() && (t.Lease || l.opts.All) && !t.Claim && !t.Refund && t.Params[4] > 0 &&
 		t.N <= maxHits && len(t.Key) <= maxKeyLen && !l.closing.Load()
 }
 

@@ -16,7 +16,7 @@ type leased struct{ l *Leases }
 
 // leases reports whether a hit may be leased.
 func (l *Leases) leases(h *ratelimit.Hit) bool {
-	return (h.Lease || l.opts.All) && len(h.Key) <= maxKeyLen
+	return (h.Lease || l.opts.All) && !h.Claim && len(h.Key) <= maxKeyLen
 }
 
 func (l *Leases) tag(key []byte) uint64 { return maphash.Bytes(l.seed, key) | 1 }
