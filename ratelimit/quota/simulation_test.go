@@ -83,13 +83,15 @@ func simulate(t *testing.T, seed uint64, sum *tally) {
 	s.faults = s.random.IntN(3) > 0
 	limit := ratelimit.Limit{RequestsPerUnit: uint32(math.Exp(s.random.Float64()*9) + 1), Unit: ratelimit.Minute}
 	s.window = 60
-	switch s.random.IntN(6) {
+	switch s.random.IntN(7) {
 	case 0:
 		limit.Unit, s.window = ratelimit.Second, 1
 	case 1:
 		limit.Unit, limit.UnitMultiplier, s.window = ratelimit.Second, 20, 20
 	case 2:
 		limit.Algorithm = ratelimit.SlidingWindow
+	case 3:
+		limit.Algorithm = ratelimit.TokenBucket
 	}
 	s.leases = limit.Algorithm == ratelimit.FixedWindow && s.random.IntN(4) == 0
 	limit.Lease = s.leases
@@ -114,6 +116,15 @@ func simulate(t *testing.T, seed uint64, sum *tally) {
 	for time.Since(begun) < 200*time.Second {
 		time.Sleep(10 * time.Millisecond)
 		s.step()
+	}
+	if limit.Algorithm == ratelimit.TokenBucket { // it has no windows: in all the time what fits and what came
+		whole := windowCount{}
+		for _, c := range s.counts {
+			whole.admitted, whole.unreported, whole.spill, whole.demand = whole.admitted+c.admitted, whole.unreported+c.unreported, whole.spill+c.spill, whole.demand+c.demand
+		}
+		rate := float64(limit.RequestsPerUnit) / 60
+		s.counts = map[int64]*windowCount{0: &whole}
+		whole.spill += int64(rate * (time.Since(begun) + 10*time.Second).Seconds())
 	}
 	first, last := begun.Unix()/s.window, time.Now().Unix()/s.window
 	for w, c := range s.counts {
