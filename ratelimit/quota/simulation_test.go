@@ -26,7 +26,7 @@ import (
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-// TestSimulation runs servers and clients in a bubble. Messages take time, streams break and are cut off, clients and
+// TestSimulation runs servers, whose clocks differ by up to 50 ms, and clients in a bubble. Messages take time, streams break and are cut off, clients and
 // servers crash, and some clients lie. No window may admit more than the limit, but for what clients do that lie or have lost
 // a server that crashed.
 func TestSimulation(t *testing.T) {
@@ -155,10 +155,12 @@ func (s *simulation) end() {
 func (s *simulation) start() *server {
 	leases, err := leasestore.New(s.store, nil)
 	require.NoError(s, err)
-	engine, err := ratelimit.New(leases.Store(), nil)
+	skew := time.Duration(s.random.IntN(50)-25) * time.Millisecond
+	now := func() time.Time { return time.Now().Add(skew) }
+	engine, err := ratelimit.New(leases.Store(), &ratelimit.Options{Now: now})
 	require.NoError(s, err)
 	require.NoError(s, engine.Use(s.rules))
-	service, err := quota.New(engine, &quota.Options{Delay: simDelay})
+	service, err := quota.New(engine, &quota.Options{Delay: simDelay, Now: now})
 	require.NoError(s, err)
 	return &server{service, leases, map[*link]bool{}}
 }
