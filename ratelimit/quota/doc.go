@@ -48,9 +48,11 @@
 //
 // A round of all buckets is made at the begin of each second, in which the engine is called for several buckets at the same
 // time, and one for new buckets when they are reported. Buckets are separate requests to the engine, so that
-// rules do not replace each other. Leases (Limit.Lease) do not hold for claims, which are made ahead themselves. A claim covers the demand of all clients of a server for 6 seconds more than they get at once:
-// 100 clients that make a million decisions a second in 1,000 buckets, and report each second, take 151 messages a second and 300
-// commands of Redis together, at two servers (TestCost).
+// rules do not replace each other. Leases (Limit.Lease) do not hold for claims, which are made ahead themselves.
+//
+// A claim covers the demand of all clients of a server for 6 seconds more than they get at once: 100 clients that make a million
+// decisions a second in 1,000 buckets, and report each second, take 151 messages a second and 300 commands of Redis together, at
+// two servers (TestCost).
 //
 // The quota follows a rule that refuses everything in the same message. Otherwise Envoy gives a changed token bucket the share
 // of tokens that was left of the last one, and an equal one the same tokens.
