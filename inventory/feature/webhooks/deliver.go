@@ -158,6 +158,9 @@ func (s *sender) round(ctx context.Context, rules []*Webhook, batches *sync.Wait
 		return err
 	}
 	head, err := s.fresh.(records.AuditChain).AuditHead(ctx)
+	if err == nil { // as they are now: a message may be for a rule that has just been changed
+		rules, err = records.Select[Webhook](ctx, s.fresh, &records.Query{})
+	}
 	if err != nil {
 		return err
 	}
