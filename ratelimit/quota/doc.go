@@ -41,6 +41,8 @@
 //
 // Envoy 1.40 reports every 5 seconds, whatever its configuration says. A quota must last for so long, so a limit should be
 // large: a limit per second gives clients about half of it, and small limits are better decided by the rate limit service.
+// Reports do not say when requests passed, so those of the first report in a window count in it. A window after one that was not
+// used up lets less pass, by up to what clients use between two reports: 90 % in the first full minute of TestHotBucket, 100 % later.
 // A TokenBucket has no windows: in any time, what fits in the bucket and comes in that time and Options.TTL may pass.
 // Limits of Concurrency can't be assigned: clients refuse everything.
 //
