@@ -2,6 +2,7 @@ package quota_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,9 +65,41 @@ type simulation struct {
 	servers []*server
 	clients []*client
 	faults  bool
-	leases  bool // the servers claim hits ahead for the rule too
+	leases  bool         // the servers claim hits ahead for the rule too
+	cut     atomic.Int64 // until when servers do not reach the store, in Unix nanoseconds
 	window  int64
 	counts  map[int64]*windowCount
+}
+
+// partitioned is a store that servers cannot reach at times. Every second call that fails has had its effect.
+type partitioned struct {
+	*memstore.Store
+	s *simulation
+	n atomic.Int64
+}
+
+var errPartition = errors.New("the store cannot be reached")
+
+func (p *partitioned) reach(do func() error) error {
+	if time.Now().UnixNano() >= p.s.cut.Load() {
+		return do()
+	}
+	if p.n.Add(1)%2 == 0 {
+		_ = do()
+	}
+	return errPartition
+}
+
+func (p *partitioned) Add(ctx context.Context, hits []ratelimit.Hit) error {
+	return p.reach(func() error { return p.Store.Add(ctx, hits) })
+}
+
+func (p *partitioned) Subtract(ctx context.Context, hits []ratelimit.Hit) error {
+	return p.reach(func() error { return p.Store.Subtract(ctx, hits) })
+}
+
+func (p *partitioned) Charge(ctx context.Context, charges []ratelimit.Charge) error {
+	return p.reach(func() error { return p.Store.Charge(ctx, charges) })
 }
 
 type windowCount struct{ admitted, demand, unreported, spill int64 }
@@ -79,7 +113,7 @@ type server struct {
 func simulate(t *testing.T, seed uint64, sum *tally) {
 	s := &simulation{T: t, tally: sum, random: rand.New(rand.NewPCG(seed, 0)), counts: map[int64]*windowCount{}}
 	var err error
-	s.store = memstore.MustNew(nil)
+	s.store = &partitioned{Store: memstore.MustNew(nil), s: s}
 	s.faults = s.random.IntN(3) > 0
 	limit := ratelimit.Limit{RequestsPerUnit: uint32(math.Exp(s.random.Float64()*9) + 1), Unit: ratelimit.Minute}
 	s.window = 60
@@ -204,7 +238,12 @@ func (s *simulation) step() {
 		}
 		s.Crashes++
 		s.crash(v)
+		s.cut.Store(0)
 		s.servers[i] = s.start()
+	}
+	if s.faults && s.random.IntN(5000) == 0 {
+		s.Breaks++
+		s.cut.Store(time.Now().Add(time.Duration(s.random.IntN(10_000)) * time.Millisecond).UnixNano())
 	}
 	for _, i := range s.random.Perm(len(s.clients)) {
 		s.clients[i].step()
