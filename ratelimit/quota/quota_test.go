@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
@@ -283,6 +284,26 @@ func TestStatuses(t *testing.T) {
 			require.Equal(t, codes.Canceled, status.FromContextError(<-s.ended).Code())
 		})
 	}
+}
+
+// The buckets of all streams together are bounded too, and one that has too many ends alone. Times of clients have no effect.
+func TestTotal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, testRules, &quota.Options{MaxTotal: 2})
+		ann, bob := b.open(), b.open()
+		ann.report("shop", usage(0, 1, "client", "a"))
+		ann.next(t)
+		bob.report("shop", usage(0, 1, "client", "c"), usage(0, 1, "client", "d"))
+		require.Equal(t, codes.ResourceExhausted, status.Code(<-bob.ended))
+		for _, elapsed := range []time.Duration{-time.Hour, 0, math.MaxInt64} {
+			u := usage(1, 0, "client", "a")
+			u.TimeElapsed = durationpb.New(elapsed)
+			ann.report("shop", u)
+			time.Sleep(5 * time.Second)
+		}
+		ann.next(t)
+		ann.cancel()
+	})
 }
 
 // Reports with huge numbers neither free what was not assigned nor take more than a share.

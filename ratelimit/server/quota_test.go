@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"regexp"
 	"testing"
@@ -29,6 +30,20 @@ func TestQuotas(t *testing.T) {
 	require.Equal(t, codes.Unimplemented, status.Code(err))
 
 	r := prepare(t, map[string]string{"d.yaml": goodConfig}, map[string]string{"QUOTA_ENABLED": "true", "QUOTA_TTL": "2s", "GRPC_MESSAGE_TIMEOUT": "200ms"}).start()
+	large := open(r)
+	_, err = large.Recv()
+	require.NoError(t, err)
+	report := &rlqs.RateLimitQuotaUsageReports{Domain: "d"}
+	for i := range 6000 {
+		report.BucketQuotaUsages = append(report.BucketQuotaUsages, &rlqs.RateLimitQuotaUsageReports_BucketQuotaUsage{
+			BucketId: &rlqs.BucketId{Bucket: map[string]string{"client": fmt.Sprint("a customer with the number ", i)}}, NumRequestsDenied: 1,
+		})
+	}
+	require.NoError(t, large.Send(report))
+	for err = nil; err == nil; {
+		_, err = large.Recv()
+	}
+	require.Equal(t, codes.ResourceExhausted, status.Code(err), "GRPC_MAX_MESSAGE_BYTES: %v", err)
 	stream := open(r)
 	for begun := time.Now(); time.Since(begun) < 2*time.Second; { // renewed each second
 		m, err := stream.Recv()
