@@ -190,7 +190,7 @@ func (v *visitor) checkResources() {
 	v.t.Helper()
 	home := v.get("/console/")
 	for _, r := range v.schema.Resources() {
-		if r.Internal || r.Name == "map-positions" {
+		if r.Internal || r.Show.Hidden {
 			continue
 		}
 		lists := v.try("GET", "/"+r.Name+"?limit=1", "") == http.StatusOK
