@@ -243,6 +243,9 @@ func (r *Resource) isWithin(ctx context.Context, from Reader, parents map[string
 		parent, known := parents[text]
 		if !known {
 			rec, err := from.Get(ctx, r, text)
+			if KindOf(err) == NotFound { // the sender may not see what is above
+				return false, nil
+			}
 			if err != nil {
 				return false, err
 			}
