@@ -1,4 +1,4 @@
-// Command inventory-mount serves the inventory in a program with its own users and permissions.
+// Command inventory-mount serves the inventory in a program with its own users, permissions and rate limit.
 //
 //	go run ./examples/inventory-mount
 //	curl localhost:8003/network/locations -H 'X-Api-Key: reader'
@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,28 +22,10 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/auth"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/ratelimit"
+	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
+	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
-
-type apiKeys map[string]auth.Identity // users by key
-
-// Authenticate implements [httpapi.Authenticator]. A real program would ask its database.
-func (keys apiKeys) Authenticate(r *http.Request) (*auth.Identity, error) {
-	sent := r.Header.Get("X-Api-Key")
-	for key, who := range keys {
-		if subtle.ConstantTimeCompare([]byte(sent), []byte(key)) == 1 {
-			return &who, nil
-		}
-	}
-	return nil, &auth.Error{Kind: auth.TokenMissing, Message: "Set the header X-Api-Key to your API key"}
-}
-
-// permit lets technicians change devices and interfaces, beside what the inventory allows.
-func permit(_ *http.Request, who *auth.Identity, r *records.Resource, _ records.Routes, denied error) error {
-	if who.Role == "technician" && (r.Name == "devices" || r.Name == "interfaces") {
-		return nil
-	}
-	return denied
-}
 
 func routes() (http.Handler, error) {
 	keys := apiKeys{
@@ -52,7 +33,13 @@ func routes() (http.Handler, error) {
 		"writer": {UserID: "importer", Username: "importer", Role: auth.Admin, Scopes: []string{"*:read", "locations:write"}},
 		"wrench": {UserID: "jane", Username: "jane", Role: "technician"},
 	}
-	network, err := httpapi.New(records.New(records.NewMemStore(inventory.Schema()), nil), keys, &httpapi.Options{Permit: permit})
+	limiter, err := ratelimit.NewLimiter("clients", memstore.MustNew(nil), ratelimit.Per(60, ratelimit.Minute), nil)
+	if err != nil {
+		return nil, err
+	}
+	limit := httplimit.PerKey(limiter, httplimit.RemoteHost, nil) // in the chain, so that a 429 response has the headers of all others
+	network, err := httpapi.New(records.New(records.NewMemStore(inventory.Schema()), nil), keys,
+		&httpapi.Options{Permit: permit, Chain: &httpx.StandardOptions{Limit: limit}})
 	if err != nil {
 		return nil, err
 	}

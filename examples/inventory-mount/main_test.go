@@ -20,7 +20,7 @@ func TestRoutes(t *testing.T) {
 	c.Send("POST", "/network/locations", site).WantError(401, "X-Api-Key")
 	c.Send("POST", "/network/locations", site, "X-Api-Key", "reader").WantError(403, "Forbidden")
 	made := c.Send("POST", "/network/locations", site, "X-Api-Key", "writer").Want(201)
-	c.Send("GET", made.Header().Get("Location"), nil, "X-Api-Key", "reader").Want(200)
+	c.Send("GET", made.Header().Get("Location"), nil, "X-Api-Key", "reader").Want(200).WantHeader("RateLimit-Limit", "60")
 	const device = `{"hostname":"core-1","ip":"192.0.2.1","model":"QFX5120","vendor":"Juniper","os":"Junos","status":"active"}`
 	c.Send("POST", "/network/devices", device, "X-Api-Key", "writer").WantError(403, "Forbidden")
 	c.Send("POST", "/network/devices", device, "X-Api-Key", "wrench").Want(201)

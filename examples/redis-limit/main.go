@@ -2,17 +2,21 @@
 // other instances.
 //
 //	go run ./examples/redis-limit
-//	go run ./examples/redis-limit -redis 127.0.0.1:6379
+//	curl -i localhost:8091/
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"time"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
@@ -23,6 +27,8 @@ func main() {
 	addr := flag.String("addr", "127.0.0.1:8091", "listen on `host:port`")
 	redis := flag.String("redis", "", "count in the Redis server at `host:port`; without it in this process")
 	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	handler, err := limited(*redis)
 	if err != nil {
 		log.Fatal(err)
@@ -31,9 +37,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("listening on http://%s\n", l.Addr())
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	log.Fatal(server.Serve(l))
+	fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try, more than 20 times:\n\n  curl -i http://%[1]s/\n\n", l.Addr())
+	if err := httpx.Serve(ctx, l, handler, nil); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // limited returns a handler with a limit of 20 requests a day for each address.

@@ -19,15 +19,11 @@ import (
 	"time"
 
 	"github.com/ashlar-go/ashlar/httpx"
-	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
-	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
 
-func gateway(model func(question string) []string) (http.Handler, error) {
-	limit := ratelimit.Per(1000, ratelimit.Minute)
-	limit.Reservations = true
-	budget, err := ratelimit.NewLimiter("tokens", memstore.MustNew(nil), limit, nil) // or a redisstore, for several processes
+func gateway(redis string, model func(question string) []string) (http.Handler, error) {
+	budget, err := tokens(redis)
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +60,11 @@ func gateway(model func(question string) []string) (http.Handler, error) {
 
 func main() {
 	addr := flag.String("addr", "localhost:8013", "listen on `host:port`")
+	redis := flag.String("redis", "", "share budgets with other processes by the Redis server at `host:port`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	handler, err := gateway(func(question string) []string { return strings.Fields("You ask: " + question) })
+	handler, err := gateway(*redis, func(question string) []string { return strings.Fields("You ask: " + question) })
 	l, failed := net.Listen("tcp", *addr)
 	if err := errors.Join(err, failed); err != nil {
 		log.Fatal(err)

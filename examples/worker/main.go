@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -60,7 +61,7 @@ func work(ctx context.Context, c *http.Client, url string, goroutines, calls int
 }
 
 func main() {
-	url := flag.String("url", "http://localhost:8080/healthz", "the `URL` to call")
+	url := flag.String("url", "", "the `URL` to call; without it one of this process")
 	redis := flag.String("redis", "", "share the limit with other processes, by the Redis server at `host:port`")
 	flag.Parse()
 	c, closeStore, err := client(*redis)
@@ -68,9 +69,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}
+	if *url == "" {
+		*url = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).URL
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	began := time.Now()
-	fmt.Println(work(ctx, c, *url, 10, 6), "of 60 calls succeeded in", time.Since(began).Round(time.Millisecond))
+	fmt.Println(work(ctx, c, *url, 10, 6), "of 60 calls succeeded in", time.Since(began).Round(time.Millisecond), "- try two at once, with -redis 127.0.0.1:6379")
 	_ = closeStore() // never fails
 }

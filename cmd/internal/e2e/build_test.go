@@ -27,7 +27,7 @@ func programs() []string {
 		"./cmd/inventoryd", "./cmd/inventory-collect", "./cmd/manifest", "./examples/manifest-upload", "./examples/manifest-launch",
 		"./examples/limiter", "./examples/mux", "./examples/grpcserver", "./examples/inventory-store",
 		"./examples/counter-store", "./examples/own-algorithm", "./examples/discovery", "./examples/everything",
-		"./examples/bookcatalog-mount", "./examples/bookcatalog-store", "./examples/inventory-mount", "./examples/inventory-limit",
+		"./examples/bookcatalog-store", "./examples/inventory-mount", "./examples/webhook-receiver",
 		"./examples/inventory-follow", "./examples/inventory-contracts", "./examples/api-keys", "./examples/worker", "./examples/redis-limit", "./examples/token-budget", "./examples/notes",
 	}
 }

@@ -83,15 +83,14 @@ func addresses() map[string][]address {
 		"manifest-upload": {{"8084", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"grpcserver":      {{"8083", "-addr 127.0.0.1:0", `listening on ([0-9.:]+);`}},
 
-		"bookcatalog-mount":   {{"8001", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"bookcatalog-store":   {{"8002", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"inventory-mount":     {{"8003", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
-		"inventory-limit":     {{"8004", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
+		"webhook-receiver":    {{"8014", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"inventory-contracts": {{"8009", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"api-keys":            {{"8007", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"token-budget":        {{"8013", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"notes":               {{"8010", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
-		"redis-limit":         {{"8091", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+)\n`}},
+		"redis-limit":         {{"8091", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"everything":          {{"8005", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 	}
 }

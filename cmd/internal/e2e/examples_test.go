@@ -34,13 +34,14 @@ func TestExamplesThatEnd(t *testing.T) {
 	for name, want := range map[string]string{
 		"counter-store": "ann: true 1 left\nann: true 0 left\nann: false 0 left\n",
 		"own-algorithm": "ann: true 1 left\nann: true 0 left\nann: false 0 left\n",
+		"worker":        `60 of 60 calls succeeded in (2\.9|[3-9]).* - try two at once, .*\n`,
 		"discovery":     "version 1: OK OVER_LIMIT OVER_LIMIT OVER_LIMIT\nversion 2: OK OK OK OVER_LIMIT\n",
 		"inventory-store": "refused: Nothing was changed: 1 of 2 items of devices failed: item 1: Invalid IP address format\n" +
 			"ber1-sw-2 192.0.2.2 active\nber1-sw-1 192.0.2.1 active\n2 entries in the log, the first: importer create device\n",
 	} {
 		var p *process
 		undivided(24*time.Hour, func() { p = run(t, 0, name) }) // discovery has limits of a day
-		require.Equal(t, want, p.stdout.String(), name)
+		require.Regexp(t, "^"+want+"$", p.stdout.String(), name)
 		// On a busy machine it takes long to create a database, which is reported.
 		progress := regexp.MustCompile(`(?m)^.* INFO the (database is being upgraded|upgrade of the database has ended).*\n`)
 		require.Empty(t, progress.ReplaceAllString(p.stderr.String(), ""), name)

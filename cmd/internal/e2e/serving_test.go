@@ -16,11 +16,11 @@ import (
 // serving returns the expected output of the commands in the comment of each example, in order.
 func serving() map[string][]string {
 	return map[string][]string{
-		"bookcatalog-mount":   {`^the shop is open\n$`, `"title":"Emma"`, `"title":"Emma"`},
 		"bookcatalog-store":   {`"title":"Emma"`, `"title":"Emma"`},
 		"inventory-mount":     {`"data":\[\]`, `"name":"Berlin 1"`},
 		"inventory-contracts": {`"hostname":"core-1"`},
-		"inventory-limit":     {`(?is)^HTTP/1\.1 200 .*\r\nX-RateLimit-Limit: 60\r\n`},
+		"webhook-receiver":    {`^HTTP/1\.1 401 `},
+		"redis-limit":         {`(?is)^HTTP/1\.1 200 .*\r\nRateLimit-Limit: 20\r\n`},
 		"api-keys":            {`(?is)^HTTP/1\.1 200 .*\r\nRateLimit-Limit: 5\r\n`, `(?is)^HTTP/1\.1 200 .*\r\nRateLimit-Limit: 600\r\n`},
 		"token-budget":        {`(?s)^HTTP/1\.1 200 .*\nsky\nblue\?\n$`},
 		"notes":               {`(?s)^HTTP/1\.1 201 .*\r\nLocation: /notes/1\r\n`, `"status":400,.*"field":"title"`, `"total_count":1},"data":\[{"title":"Call Ann"`, `"text":"before noon"`},
@@ -83,7 +83,7 @@ func TestPortsOfExamples(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	seen := map[string]string{}
-	for _, name := range []string{"mux", "grpcserver", "manifest-upload", "bookcatalog-mount", "bookcatalog-store", "inventory-mount", "inventory-limit", "inventory-contracts", "api-keys", "token-budget", "notes", "everything"} {
+	for _, name := range []string{"mux", "grpcserver", "manifest-upload", "bookcatalog-store", "inventory-mount", "redis-limit", "webhook-receiver", "inventory-contracts", "api-keys", "token-budget", "notes", "everything"} {
 		port := addresses()[name][0].port
 		require.Empty(t, seen[port], "%s uses the port of another example", name)
 		seen[port] = name

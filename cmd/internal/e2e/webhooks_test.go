@@ -141,6 +141,18 @@ func TestWebhookReceiver(t *testing.T) {
 	i.stop()
 }
 
+// TestWebhookReceiverExample: the example takes what inventoryd sends.
+func TestWebhookReceiverExample(t *testing.T) {
+	t.Parallel()
+	w := startServer(t, "go run ./examples/webhook-receiver")
+	i := startInventory(t, filepath.Join(t.TempDir(), "inventory.db"), map[string]string{"WEBHOOKS_PRIVATE": "true"})
+	i.addWebhook("http://"+w.addrs["8014"]+"/hook", "")
+	i.createVRFs(0, 3)
+	w.waitFor(w.stdout, `"after":"v0"(.|\n)*"after":"v1"(.|\n)*"after":"v2"`)
+	i.stop()
+	w.stop()
+}
+
 // TestWebhooksKilled kills the receiver and inventoryd, again and again: no message is missing, and all are in order.
 func TestWebhooksKilled(t *testing.T) {
 	t.Parallel()
