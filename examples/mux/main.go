@@ -14,8 +14,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
+	"github.com/ashlar-go/ashlar/httpx"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/httplimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
@@ -47,29 +47,16 @@ func protected() (http.Handler, error) {
 	return httplimit.PerKey(perClient, httplimit.RemoteHost, nil)(mux), nil
 }
 
-func serve(ctx context.Context, addr string, handler http.Handler) error {
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try, more than three times:\n\n  curl -i -X POST 'http://%[1]s/login?user=ann'\n\n", listener.Addr())
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	stopped := make(chan error, 1)
-	context.AfterFunc(ctx, func() { stopped <- server.Shutdown(context.WithoutCancel(ctx)) })
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return <-stopped
-}
-
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8082", "listen on `host:port`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	handler, err := protected()
-	if err == nil {
-		err = serve(ctx, *addr, handler)
+	l, failed := net.Listen("tcp", *addr)
+	if err = errors.Join(err, failed); err == nil {
+		fmt.Printf("listening on http://%[1]s; Ctrl-C ends it. Try, more than three times:\n\n  curl -i -X POST 'http://%[1]s/login?user=ann'\n\n", l.Addr())
+		err = httpx.Serve(ctx, l, handler, nil)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mux:", err)

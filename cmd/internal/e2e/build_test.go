@@ -26,7 +26,7 @@ func programs() []string {
 		"./cmd/ashlar", "./cmd/bookcatalogd", "./cmd/ratelimitd", "./cmd/inventoryctl", "./cmd/ratelimit-check", "./cmd/ratelimit-client", "./cmd/internal/ratelimit-load",
 		"./cmd/inventoryd", "./cmd/inventory-collect", "./cmd/manifest", "./examples/manifest-upload", "./examples/manifest-launch",
 		"./examples/limiter", "./examples/mux", "./examples/grpcserver", "./examples/inventory-store",
-		"./examples/counter-store", "./examples/own-algorithm", "./examples/discovery", "./examples/everything",
+		"./examples/counter-store", "./examples/own-algorithm", "./examples/discovery",
 		"./examples/bookcatalog-store", "./examples/inventory-mount", "./examples/webhook-receiver",
 		"./examples/inventory-follow", "./examples/inventory-contracts", "./examples/api-keys", "./examples/worker", "./examples/redis-limit", "./examples/token-budget", "./examples/notes",
 	}

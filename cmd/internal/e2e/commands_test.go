@@ -91,7 +91,6 @@ func addresses() map[string][]address {
 		"token-budget":        {{"8013", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"notes":               {{"8010", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 		"redis-limit":         {{"8091", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
-		"everything":          {{"8005", "-addr 127.0.0.1:0", `listening on http://([0-9.:]+);`}},
 	}
 }
 
