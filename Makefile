@@ -31,7 +31,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all soak size lint bench table table-envoy table-quota table-reload table-inventory faults api apidiff fuzz screenshots install release table-manifest
+.PHONY: help run test test-all soak size lint bench table table-envoy table-quota table-reload table-inventory faults api apidiff fuzz screenshots install release table-manifest table-sizes stranger
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -163,6 +163,12 @@ TABLE ?=
 
 table-inventory: ## measure lists, searches, audit log and metrics of the inventory on both databases
 	go test ./inventory/server -run '^TestTable$$' -table -v -timeout 2h $(TABLE)
+
+table-sizes: ## measure memory, disk and CPU of ratelimitd by rules and keys, and of inventoryd by devices (5 minutes)
+	@go test ./cmd/internal/e2e -run '^TestSizes$$' -sizes -count=1 -timeout 30m -v | grep -v '^=== '
+
+stranger: ## follow the documentation as three new users, with empty caches of modules and builds; prints the time of each step
+	@go test ./cmd/internal/e2e -run '^TestStranger$$' -empty-caches -count=1 -timeout 30m -v | grep -v '^=== '
 
 table-manifest: ## figures of validation, fixes, launch lines, configurations and versions over ASHLAR_MANIFEST_CORPUS
 	go test ./manifest/... ./cmd/manifest -run 'Published|TestStart' -v -count=1 | grep -v '^=== '

@@ -145,7 +145,7 @@ func (h *home) show(w http.ResponseWriter, r *http.Request, v *view) error {
 	p := h.addresses
 	v.Network, v.Debug, v.Limits, v.Books = origin(r, p.network), origin(r, p.Debug), origin(r, p.HTTP), origin(r, p.books)
 	v.Console, v.Docs = v.Network+"/console/", v.Network+"/docs/"
-	v.LimitsFrom, v.PasswordFile = p.limits, p.passwordFile
+	v.LimitsFrom, v.PasswordFile = p.limits, quoted(p.passwordFile)
 	v.TryLimit = strings.Fields(fmt.Sprintf("go run ./cmd/ratelimit-client -dial_string %s -domain demo -descriptors client=bob -n 6", p.GRPC))
 	if v.Verdict == nil {
 		v.Document = exampleManifest

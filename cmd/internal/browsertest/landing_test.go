@@ -15,7 +15,7 @@ func TestLandingPage(t *testing.T) {
 	t.Parallel()
 	home, signIn := startAshlar(t, 20)
 	page := Open(t, home, nil)
-	for _, id := range []string{"#inventory", "#limits", "#catalog", "#manifest"} {
+	for _, id := range []string{"#inventory", "#limits", "#manifest", "#registry", "#catalog"} {
 		page.Await(id)
 	}
 	(&consoleServer{t: t}).looks(page, "home")

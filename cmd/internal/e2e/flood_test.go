@@ -78,10 +78,10 @@ func (s *server) flood(from, to int, newRequest func(call int) *ratelimitv3.Rate
 }
 
 // memory returns the resident memory of the process in bytes, or 0 without a proc file system.
-func (s *server) memory() int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+func (p *process) memory() int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
-	return number(s.t, string(text), `VmRSS:\s+(\d+) kB`) << 10
+	return number(p.t, string(text), `VmRSS:\s+(\d+) kB`) << 10
 }
