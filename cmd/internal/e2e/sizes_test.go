@@ -26,7 +26,9 @@ func TestSizes(t *testing.T) {
 	}
 	for _, n := range rules {
 		s := serve(t, map[string]string{"many.yaml": manyRules(n)}, nil)
-		took := s.cpuOf(calls, func() { s.flood(0, calls, func(call int) *ratelimitv3.RateLimitRequest { return newRequest("many", fmt.Sprint("k", call%n), "x") }) })
+		took := s.cpuOf(calls, func() {
+			s.flood(0, calls, func(call int) *ratelimitv3.RateLimitRequest { return newRequest("many", fmt.Sprint("k", call%n), "x") })
+		})
 		t.Logf("ratelimitd, %7d rules: %4d MiB, a call %.0f us of CPU", n, s.memory()>>20, took)
 		s.terminate()
 	}
