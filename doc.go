@@ -93,6 +93,7 @@
 //   - [github.com/ashlar-go/ashlar/inventory/feature/logins]: users log in, and have passwords, sessions and API tokens.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/metrics]: the latest measurements, and those over time.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/overview]: what the home page and locations say about devices.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/proposals]: changes that somebody else approves.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/racks]: what occupies a rack.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/retention]: the oldest records of a log are deleted.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/drift]: differences between what devices report and the inventory.

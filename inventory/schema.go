@@ -66,6 +66,7 @@ func migrations() records.Part {
 		records.Migration{Version: 10, Oldest: 9}, // attempts, which all processes count together
 		records.Migration{Version: 11, Oldest: 9}, // saved views
 		records.Migration{Version: 12, Oldest: 9}, // webhooks
+		records.Migration{Version: 13, Oldest: 9}, // proposals
 	)
 }
 

@@ -23,11 +23,12 @@ import (
 
 // applyOptions say how files are applied.
 type applyOptions struct {
-	reject bool // records that exist
-	prune  bool // delete the records that no row is for
-	yes    bool // do not ask
-	dry    bool
-	differ bool // an error if there are differences
+	reject  bool   // records that exist
+	propose string // a comment
+	prune   bool   // delete the records that no row is for
+	yes     bool   // do not ask
+	dry     bool
+	differ  bool // an error if there are differences
 }
 
 // errDiffer ends diff if there are differences.
@@ -41,6 +42,7 @@ func (a *app) applyCommand() *cobra.Command {
 	})
 	c.Flags().BoolVar(&o.dry, "dry-run", false, "only print what would change")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	c.Flags().StringVar(&o.propose, "propose", "", "propose the changes to another user, with a `comment`, instead of making them")
 	return c
 }
 
@@ -69,9 +71,9 @@ func (c *client) applyFiles(files []string, o *applyOptions) error {
 	if err != nil {
 		return err
 	}
-	apply := func(dry bool) (*api.Report, error) {
+	apply := func(dry bool, propose string) (*api.Report, error) {
 		defer c.waiting("apply", len(body))()
-		report, err := c.api.Import(c.ctx, body, &api.Import{Format: importer.JSONL, Reject: o.reject, Prune: o.prune, DryRun: dry})
+		report, err := c.api.Import(c.ctx, body, &api.Import{Format: importer.JSONL, Reject: o.reject, Prune: o.prune, DryRun: dry, Propose: propose})
 		if failed, ok := errors.AsType[*api.Error](err); ok {
 			for _, p := range failed.Problems {
 				err = fmt.Errorf("%w\n  %s", err, cli.Printable(lines.problem(p)))
@@ -79,7 +81,7 @@ func (c *client) applyFiles(files []string, o *applyOptions) error {
 		}
 		return report, err
 	}
-	plan, err := apply(true)
+	plan, err := apply(true, "")
 	if err != nil {
 		return err
 	}
@@ -106,9 +108,13 @@ func (c *client) applyFiles(files []string, o *applyOptions) error {
 			return err
 		}
 	}
-	done, err := apply(false)
+	done, err := apply(false, o.propose)
 	if err != nil {
 		return err
+	}
+	if o.propose != "" {
+		printf(c.env.Stdout, "proposed: %s", done.ID)
+		return nil
 	}
 	printf(c.env.Stdout, "%d created, %d changed, %d deleted, %d unchanged", done.Created, done.Updated, done.Deleted, done.Unchanged)
 	return nil

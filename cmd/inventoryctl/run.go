@@ -46,7 +46,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.loginCommand(), a.logoutCommand(), a.contextCommand(),
 		a.getCommand(), a.describeCommand(), a.createCommand(), a.setCommand(), a.deleteCommand(),
-		a.applyCommand(), a.diffCommand(), a.exportCommand(), a.traceCommand(), a.searchCommand(), a.driftCommand(), a.nextCommand(), a.ansibleCommand(), a.nsupdateCommand(),
+		a.applyCommand(), a.diffCommand(), a.exportCommand(), a.traceCommand(), a.searchCommand(), a.driftCommand(), a.proposalCommand(), a.nextCommand(), a.ansibleCommand(), a.nsupdateCommand(),
 	)
 	return root
 }

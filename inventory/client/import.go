@@ -18,10 +18,13 @@ type Import struct {
 	Reject   bool   // a row for a record that exists is wrong; else it changes the record
 	Prune    bool   // delete the records of the resources of the rows that no row is for
 	DryRun   bool   // change nothing, and report the changes
+	Propose  string // a comment: change nothing, and store a proposal, whose id the report has
 }
 
 // Report says what an import has done.
 type Report struct {
+	ID string // of a proposal
+
 	Rows, Created, Updated, Unchanged, Deleted, Rejected int
 
 	Problems     []Problem // of rejected rows, up to 1,000
@@ -63,7 +66,7 @@ func (c *Client) Import(ctx context.Context, rows []byte, of *Import) (*Report, 
 	for name, set := range map[string]struct {
 		on    bool
 		value string
-	}{"on_error": {of.Skip, "skip"}, "existing": {of.Reject, "reject"}, "prune": {of.Prune, "true"}, "dry_run": {of.DryRun, "true"}} {
+	}{"on_error": {of.Skip, "skip"}, "existing": {of.Reject, "reject"}, "prune": {of.Prune, "true"}, "dry_run": {of.DryRun, "true"}, "propose": {of.Propose != "", of.Propose}} {
 		if set.on {
 			query.Set(name, set.value)
 		}
@@ -74,6 +77,6 @@ func (c *Client) Import(ctx context.Context, rows []byte, of *Import) (*Report, 
 	}
 	return report, c.do(ctx, &request{
 		method: http.MethodPost, path: "/import", query: query, body: rows,
-		header: http.Header{"Content-Type": {kind}}, repeatable: !of.Reject || of.DryRun,
+		header: http.Header{"Content-Type": {kind}}, repeatable: (!of.Reject || of.DryRun) && of.Propose == "",
 	}, nil, report)
 }

@@ -47,6 +47,8 @@ type Feature struct {
 	Accounts *accounts.Service
 	// Rules are those of the records of some resources, in addition to their descriptions.
 	Rules []Rules
+	// Proposals, if not nil, store requests that change records, for another user to make. At most one feature has them.
+	Proposals *Proposals
 	// State, if not nil, returns what the handlers keep for an inventory, such as a cache. It is called once for
 	// each API, with the store of its records, and Request.State has the result.
 	State func(store records.Store) any
@@ -132,9 +134,29 @@ type Operation struct {
 	// RawBody says that the body is not checked (httpapi.Options.Chain): the handler passes what it reads to
 	// Inventory.Check.
 	RawBody bool
+	// Joins says that the handler can be a part of a transaction (Request.Joined): it changes records by Inventory.Engine only.
+	Joins bool
+	// Approves says that the operation decides about proposals: Proposals.Review does not count.
+	Approves bool
 	// Handle serves a request of a sender who may use the operation. It runs outside of transactions. The response is not
 	// nil without an error.
 	Handle func(ctx context.Context, r *Request) (*Response, error)
+}
+
+// Proposals store requests: all bulk requests, and those of operations that Join.
+type Proposals struct {
+	// Review names what users have to propose: pairs of a resource and a role such as devices:editor, in which * is all.
+	Review []string
+	// Propose responds to a request with the parameter propose, which is a comment. Schema describes the response, 202.
+	Propose func(ctx context.Context, r *Request, sent *Sent) (*Response, error)
+	Schema  *openapi.Schema
+}
+
+// Sent is a request that changes records (Inventory.Repeat).
+type Sent struct {
+	Method, Path, ID string // Path is that of the operation, with {id} for the ID
+	Query, Type      string // the parameters, and the type of the body
+	Body             []byte
 }
 
 // Rules are those that the API applies when it changes records of a resource, in addition to the description of the
@@ -168,6 +190,7 @@ type Request struct {
 	HTTP      *http.Request // with its body, path values and header
 	Query     url.Values    // nil for none; all parameters are known ones
 	DryRun    bool
+	Joined    bool // it is a part of a transaction, which may still fail
 	Inventory Inventory
 	State     any // see Feature
 }
@@ -253,6 +276,13 @@ type Inventory interface {
 	Edit(ctx context.Context, r *records.Resource, plan func(sent records.Patch) (apply func(records.Record) error, err error)) (*Response, error)
 	// Delete deletes the record of the path, as DELETE of a resource does. check, if not nil, is called with it.
 	Delete(ctx context.Context, r *records.Resource, check func(records.Record) error) (*Response, error)
+
+	// Repeat makes a request again as the sender, in one transaction, and then calls last in it with an engine that places do not limit. The audit
+	// log names the author too, unless that is empty. Without commit nothing is stored. A response that is not nil is that of a
+	// request that was refused.
+	Repeat(ctx context.Context, sent *Sent, author string, commit bool, last func(ctx context.Context, in *records.Engine, p *records.Preview) error) (*Response, error)
+	// Seen returns what the sender sees of entries of the audit log, by their right to list the records.
+	Seen(ctx context.Context, entries []*records.AuditLog) ([]*records.AuditLog, error)
 
 	// Account is the request as the accounts know it, nil without Feature.Accounts.
 	Account() *accounts.Request

@@ -91,6 +91,8 @@ type API struct {
 	accounts      *accounts.Service         // nil for those of the application
 	rules         map[string]*feature.Rules // by resource
 	secrets       []string                  // paths of operations with a secret, up to it
+	proposals     *feature.Proposals        // nil for none
+	review        map[string]bool           // see setReview
 	notes         *ratelimit.Limiter        // of events of accounts, once a minute
 	now           func() time.Time
 	heavy         *heavyQueries
@@ -160,7 +162,7 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	if a.routes, err = a.table(); err != nil {
 		return nil, err
 	}
-	if err = a.checkRoles(); err != nil {
+	if err = cmp.Or(a.checkRoles(), a.setReview()); err != nil {
 		return nil, err
 	}
 	router, err := a.router()
@@ -182,6 +184,7 @@ func (a *API) setAccounts() error {
 			}
 			a.accounts = f.Accounts
 		}
+		a.proposals = cmp.Or(a.proposals, f.Proposals)
 		for i := range f.Rules {
 			own := &f.Rules[i]
 			_, known := a.store.Schema().Named(own.Resource)

@@ -122,7 +122,7 @@ func (c *call) serveFeature(op *feature.Operation, state any) (*feature.Response
 
 // asFeature returns the request for functions of features.
 func (c *call) asFeature() *feature.Request {
-	return &feature.Request{HTTP: c.r, Query: c.query, DryRun: c.dryRun, Inventory: sender{c}}
+	return &feature.Request{HTTP: c.r, Query: c.query, DryRun: c.dryRun, Joined: c.within != nil, Inventory: sender{c}}
 }
 
 // sender is the inventory with the rights of the sender of a request.
@@ -211,17 +211,22 @@ func (s sender) List(ctx context.Context, l *feature.List) (*feature.Response, e
 	return encoded(q, page, e), nil
 }
 
-func (s sender) Change(ctx context.Context, inTransaction func(ctx context.Context, tx *feature.Transaction) error) (*feature.Preview, error) {
-	c := s.c
-	var from records.Reader
-	v := c.inventory().BeforeChange(func(_ context.Context, tx records.Tx) error {
+// begin returns the engine for a transaction of the request, and sets what the sender sees in it.
+func (c *call) begin(from *records.Reader) *records.Engine {
+	return c.inventory().BeforeChange(func(_ context.Context, tx records.Tx) error {
 		places := c.places
 		if c.api.accounts != nil {
 			places = c.account.Places() // of the sender now
 		}
-		from = records.Limited(tx, places)
+		*from = records.Limited(tx, places)
 		return nil
 	})
+}
+
+func (s sender) Change(ctx context.Context, inTransaction func(ctx context.Context, tx *feature.Transaction) error) (*feature.Preview, error) {
+	c := s.c
+	var from records.Reader
+	v := c.begin(&from)
 	err := v.Together(ctx, func(ctx context.Context, in *records.Engine) error {
 		return inTransaction(ctx, &feature.Transaction{Engine: in, By: c.caller(), Records: from})
 	})

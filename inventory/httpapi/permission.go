@@ -92,6 +92,9 @@ func (c *call) permit(r *records.Resource, does records.Routes, denied error) er
 	if denied == nil {
 		denied = c.checkPlaced(r)
 	}
+	if denied == nil {
+		denied = c.checkReview(r, does)
+	}
 	return denied
 }
 

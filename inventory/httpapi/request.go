@@ -37,6 +37,7 @@ type call struct {
 	dryRun   bool
 	preview  records.Preview // of a dry run
 
+	author  string            // of the request, which the sender repeats
 	within  *records.Engine   // of a transaction that the request is a part of, or nil
 	account *accounts.Request // see request
 	before  []records.Record  // that the request changes, of a resource with rules
@@ -44,6 +45,9 @@ type call struct {
 	store  records.Reader  // what the sender may see; API.store has all
 	places *records.Places // that the sender is limited to; nil is no limit
 }
+
+// maxNames is the maximum length of the names of the sender and the author in the audit log.
+const maxNames = 100
 
 // publicBody is the maximum size in bytes of a body that is read without authentication.
 const publicBody = 16 << 10
@@ -60,7 +64,10 @@ func (a *API) serve(rt *route) http.Handler {
 			w.Header().Set("Dry-Run", "true")
 		}
 		var res *feature.Response
-		if err == nil {
+		switch {
+		case err == nil && c.query.Has("propose") && !c.dryRun:
+			res, err = c.propose()
+		case err == nil:
 			res, err = rt.handle(c)
 		}
 		if err == nil {
@@ -233,7 +240,9 @@ func (c *call) id() (string, error) {
 func (c *call) caller() records.Caller {
 	by := c.unverified("")
 	if c.identity != nil {
-		by.Name = c.identity.Username
+		if by.Name = c.identity.Username; c.author != "" {
+			by.Name = printable.Prefix(by.Name, maxNames/2-len(" for ")) + " for " + printable.Prefix(c.author, maxNames/2)
+		}
 		if c.api.accounts != nil && records.ValidID(c.identity.UserID) {
 			by.UserID = c.identity.UserID
 		}

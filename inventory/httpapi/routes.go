@@ -55,6 +55,7 @@ func (a *API) table() ([]route, error) {
 		routes[i].placing()
 		routes[i].exporting()
 		routes[i].previewing()
+		a.proposing(&routes[i])
 	}
 	return routes, err
 }

@@ -18,6 +18,9 @@ type Preview struct {
 	// changed or deleted record without audit log is in the numbers only if it goes along.
 	Changes   []*AuditLog
 	Truncated bool // whether there are more changes
+	// Versions are those of the changed and deleted records before, by id; 0 is that of a new one. It lacks those that go
+	// along with a deletion.
+	Versions map[string]int64
 
 	parts []previewPart
 }
@@ -71,14 +74,24 @@ func (p *Preview) Drain() []*AuditLog {
 
 // addRequested counts a change that the caller asked for.
 func (p *Preview) addRequested(r *Resource, before, after Record) {
-	verb := "update"
-	switch {
-	case p == nil:
+	if p == nil {
 		return
+	}
+	verb, id, version := "update", "", int64(0)
+	switch {
 	case before == nil:
-		verb = "create"
+		verb, id = "create", after.Meta().ID
 	case after == nil:
 		verb = "delete"
+		fallthrough
+	default:
+		id, version = before.Meta().ID, before.Meta().Version
+	}
+	if _, changed := p.Versions[id]; !changed {
+		if p.Versions == nil {
+			p.Versions = map[string]int64{}
+		}
+		p.Versions[id] = version
 	}
 	p.count(verb, r, "", 1)
 }

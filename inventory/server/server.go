@@ -252,6 +252,17 @@ func (s *Server) addLogins(o *Options, service *accounts.Service, tokens *jwt.To
 	}
 	users, err := logins.New(service, tokens, own)
 	o.Features = append(slices.Clone(o.Features), users)
+	reviewed := len(s.settings.Review) == 0
+	for i, f := range o.Features {
+		if f != nil && f.Proposals != nil {
+			with, proposals := *f, *f.Proposals
+			with.Proposals, proposals.Review, reviewed = &proposals, s.settings.Review, true
+			o.Features[i] = &with
+		}
+	}
+	if err == nil && !reviewed {
+		err = errors.New("REVIEW: no feature of the server has proposals")
+	}
 	return err
 }
 

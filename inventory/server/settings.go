@@ -66,6 +66,8 @@ type Settings struct {
 	RateLimit         int    // requests per minute and client; 0 for no limit
 	RateLimitRedisURL string // where the counters are stored; "" for this process
 
+	Review []string // changes that have to be proposed: a resource and a role, such as devices:editor, in which * is all
+
 	ImportPrivate   bool   // whether administrators may import from private addresses
 	WebhooksPrivate bool   // whether webhooks may be sent to private addresses
 	WebhooksKey     string // encrypts the secrets of webhooks; "" for a generated one in the database
@@ -140,6 +142,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "ALLOWED_ORIGINS", Default: strings.Join(httpx.LocalOrigins(), ","), Doc: "comma-separated web origins whose pages may use the API", Value: settings.Func(s.parseOrigins)},
 		{Name: "RATE_LIMIT", Default: "100", Doc: "requests per minute and client; 0 means no limit", Value: settings.Int(&s.RateLimit, settings.From(0, 1<<31-1))},
 		{Name: "RATE_LIMIT_REDIS_URL", Doc: "Redis server that stores the counters, to share them among several servers: redis://user:password@host:6379, rediss:// for TLS; unset: this process", Value: settings.Hidden(&s.RateLimitRedisURL, checkRedisURL)},
+		{Name: "REVIEW", Doc: "comma-separated resources and roles whose changes another user has to approve, such as devices:admin,links:editor; * is all", Value: settings.List(&s.Review)},
 		{Name: "IMPORT_PRIVATE", Default: "false", Doc: "let administrators import from a NetBox at an address of this machine or of a private network", Value: settings.Bool(&s.ImportPrivate)},
 		{Name: "WEBHOOKS_PRIVATE", Default: "false", Doc: "let webhooks be sent to addresses of this machine or of a private network", Value: settings.Bool(&s.WebhooksPrivate)},
 		{Name: "WEBHOOKS_KEY", Secret: true, Doc: "key that encrypts the secrets of webhooks in the database, at least 32 bytes; unset: a generated one that is stored there too", Value: settings.Hidden(&s.WebhooksKey, checkJWTSecret)},

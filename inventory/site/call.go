@@ -80,8 +80,15 @@ func (q *Request) Do(c *Call, into any) (http.Header, error) {
 	}
 	w := &response{header: http.Header{}}
 	q.bare.ServeHTTP(w, r)
-	if err := w.fault(q, c); err != nil || into == nil {
+	if err := w.fault(q, c); err != nil {
 		return w.header, err
+	}
+	if w.status == http.StatusAccepted {
+		made := &proposed{}
+		return w.header, errors.Join(json.Unmarshal(w.body.Bytes(), made), made)
+	}
+	if into == nil {
+		return w.header, nil
 	}
 	d := json.NewDecoder(&w.body)
 	d.UseNumber()
@@ -90,6 +97,11 @@ func (q *Request) Do(c *Call, into any) (http.Header, error) {
 	}
 	return w.header, nil
 }
+
+// proposed ends the request of a form that was sent with the parameter propose: its first change is stored as a proposal.
+type proposed struct{ ID string }
+
+func (p *proposed) Error() string { return "proposed: " + p.ID }
 
 // Get reads from the API.
 func (q *Request) Get(path string, query url.Values, into any) error {
@@ -125,9 +137,13 @@ func (q *Request) request(c *Call) (*http.Request, error) {
 	if method != http.MethodGet {
 		ctx = context.WithoutCancel(ctx) // it must end although the client has left
 	}
-	target := c.Path
-	if len(c.Query) > 0 {
-		target += "?" + c.Query.Encode()
+	query, target := maps.Clone(c.Query), c.Path
+	if method != http.MethodGet && query.Get("dry_run") == "" && q.R.URL.Query().Has("propose") {
+		query = url.Values{"propose": {q.R.PostForm.Get("_comment")}}
+		maps.Copy(query, c.Query)
+	}
+	if len(query) > 0 {
+		target += "?" + query.Encode()
 	}
 	r := q.outgoing(ctx, method, target, body)
 	if r == nil {

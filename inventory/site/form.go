@@ -49,6 +49,7 @@ func ReadForm(q *Request, most int64) (*Form, error) {
 		return nil, httpx.Errorf(http.StatusBadRequest, "Invalid form: send it as multipart/form-data")
 	}
 	f := &Form{Values: url.Values{}}
+	q.R.PostForm = f.Values
 	var kept, pasted []byte
 	sum := 0
 	for n := 0; ; n++ {

@@ -252,9 +252,12 @@ var errAnswered = errors.New("answered")
 // answer responds to an error of a route.
 func (q *Request) answer(err error) error {
 	var fault *Fault
+	var made *proposed
 	switch {
 	case err == nil, errors.Is(err, errAnswered):
 		return nil
+	case errors.As(err, &made):
+		return q.Redirect("/proposals/" + url.PathEscape(made.ID) + "?done=proposed")
 	case errors.Is(err, errSignIn), errors.As(err, &fault) && fault.Status == http.StatusUnauthorized && q.SignIn != "":
 		return q.toSignIn()
 	case errors.As(err, &fault):
@@ -388,7 +391,7 @@ func (q *Request) Redirect(path string) error {
 var notices = map[string]string{
 	"created": "Created.", "saved": "Saved.", "deleted": "Deleted.", "applied": "The changes are applied.",
 	"moved": "Moved.", "password": "The password is changed.", "acknowledged": "Acknowledged.", "ended": "Ended.", "sent": "If the address is known, a code is on its way to it.",
-	"connected": "Connected.",
+	"connected": "Connected.", "proposed": "Proposed. Another user has to apply it.",
 }
 
 func (q *Request) page(template, title string, data any) *ui.Page {

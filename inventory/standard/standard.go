@@ -13,6 +13,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/feature/ipam"
 	"github.com/ashlar-go/ashlar/inventory/feature/metrics"
 	"github.com/ashlar-go/ashlar/inventory/feature/overview"
+	"github.com/ashlar-go/ashlar/inventory/feature/proposals"
 	"github.com/ashlar-go/ashlar/inventory/feature/racks"
 	"github.com/ashlar-go/ashlar/inventory/feature/retention"
 	"github.com/ashlar-go/ashlar/inventory/feature/topology"
@@ -33,6 +34,7 @@ func Features() []*feature.Feature {
 		ipam.New(),
 		metrics.New(),
 		overview.New(),
+		proposals.New(),
 		racks.New(),
 		retention.New(),
 		topology.New(),

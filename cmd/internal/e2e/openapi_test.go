@@ -221,6 +221,12 @@ func TestOpenAPI(t *testing.T) {
 	c.do(200, true, "DELETE", view, "")
 	c.do(404, true, "DELETE", view, "")
 	c.webhooks()
+	made := c.do(202, true, "POST", "/import?resource=vlans&propose=guests", "vlan_id,name,location\n98,guests,BON\n")
+	proposal := "/proposals/" + regexp.MustCompile(`"id":"([^"]+)"`).FindStringSubmatch(made)[1]
+	c.do(200, true, "GET", "/proposals?status=open", "")
+	c.do(200, true, "GET", proposal, "")
+	c.do(403, true, "POST", proposal+"/apply", "")
+	c.do(200, true, "POST", proposal+"/refuse", `{"reason":"no"}`)
 	if c.document.Paths.Find("/drift") != nil {
 		table := `{"device":"sw2","rows":[{"local_interface":"ge-0/0/1","neighbor":"sw9","neighbor_interface":"ge-0/0/2"}]}`
 		ports := `{"device_id":"` + device + `","kind":"interfaces","rows":[{"interface":"ge-0/0/7","mtu":1500}]}`

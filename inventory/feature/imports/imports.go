@@ -64,7 +64,7 @@ type importReport struct {
 func New() *feature.Feature {
 	return &feature.Feature{Operations: []feature.Operation{{
 		Operation: description(), Access: auth.Permission{Everyone: true}, Scoped: true, OwnPreview: true,
-		MaxBody: maxBody, RawBody: true, Handle: importRows,
+		MaxBody: maxBody, RawBody: true, Joins: true, Handle: importRows,
 	}, {
 		Operation: describeReport(), Access: auth.Permission{Everyone: true}, Scoped: true, Handle: showReport,
 	}, readNetBox()}, State: func(store records.Store) any { return &reports{store: store, running: map[string]*importReport{}} }, Pages: pages()}
@@ -132,12 +132,18 @@ func importRows(ctx context.Context, r *feature.Request) (*feature.Response, err
 	if err != nil {
 		return nil, err
 	}
+	opts.Hold = func(bytes int64) error { return httpx.ReserveBody(ctx, bytes) }
+	file.Hold = opts.Hold
+	if r.Joined {
+		if opts.OnError == importer.Skip {
+			return nil, records.Refuse("on_error", records.NotAllowed("beside propose: leave the wrong rows out"))
+		}
+		return run(ctx, r, rows, opts, file)
+	}
 	// The client may lose its connection meanwhile, and read the report later.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Inventory.Unbounded(ctx)), maxDuration)
 	defer cancel()
 	ctx = records.WithChangeTimeout(ctx, maxDuration)
-	opts.Hold = func(bytes int64) error { return httpx.ReserveBody(ctx, bytes) }
-	file.Hold = opts.Hold
 	kept := r.State.(*reports)
 	id, progress := kept.begin(opts.By)
 	opts.Progress = progress

@@ -16,6 +16,7 @@ type deletion struct {
 	Crumbs []site.Link
 	Title  string
 	Label  string
+	Of     string // the resource
 	Action string
 	Cancel string
 	Match  string
@@ -109,7 +110,7 @@ func askDelete(q *site.Request, status int, problem string) error {
 		return err
 	}
 	d := &deletion{
-		Label: site.Label(r, rec), Match: match, Problem: problem,
+		Label: site.Label(r, rec), Of: r.Name, Match: match, Problem: problem,
 		Action: "/r" + pathOf(r, rec.ID()) + "/delete", Cancel: q.RecordURL(r.Name, rec.ID()),
 	}
 	d.Title = "Delete " + d.Label
