@@ -242,6 +242,20 @@ func TestApply(t *testing.T) {
 	require.Contains(t, s.do("get", "device", "sw1"), "VIE")
 }
 
+// TestProposals: files are proposed, shown, and withdrawn by their author, who may not apply them.
+func TestProposals(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	dir := s.write(map[string]string{"vrfs.csv": "_resource,name\nvrfs,red\n"})
+	made := s.do("apply", "-f", dir, "-y", "--propose", "a VRF")
+	id := strings.TrimSpace(strings.TrimPrefix(made, "proposed: "))
+	require.Contains(t, s.do("proposal", "list"), id)
+	require.Contains(t, s.do("proposal", "show", id), "+ vrf red")
+	s.fails([]string{"proposal", "apply", id}, "Another user")
+	require.Contains(t, s.do("proposal", "refuse", id), "withdrawn")
+	require.NotContains(t, s.do("get", "vrfs"), "red")
+}
+
 // TestNames: a name that fits several records, or none, says what to do.
 func TestNames(t *testing.T) {
 	t.Parallel()

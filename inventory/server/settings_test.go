@@ -141,3 +141,12 @@ func TestWrongSettings(t *testing.T) {
 		})
 	}
 }
+
+// TestReview: names in REVIEW that nothing has are errors at the start.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []string{"device:admin", "devices:boss", "users:admin", "devices"} {
+		_, err := server.New(t.Context(), settings(t, map[string]string{"REVIEW": "links:*," + wrong}), nil)
+		require.ErrorContains(t, err, "REVIEW", wrong)
+	}
+}

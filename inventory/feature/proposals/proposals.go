@@ -499,7 +499,7 @@ func apply(ctx context.Context, r *feature.Request, id string) (*feature.Respons
 	if err := errors.Join(moving(a.Conflicts), json.Unmarshal([]byte(c.Request), sent)); err != nil {
 		return nil, err
 	}
-	res, err := r.Inventory.Repeat(ctx, sent, a.Author, !r.DryRun, func(ctx context.Context, in *records.Engine, now *records.Preview) error {
+	res, err := r.Inventory.Repeat(ctx, sent, cmp.Or(a.Author, a.AuthorID), !r.DryRun, func(ctx context.Context, in *records.Engine, now *records.Preview) error {
 		if sumOf(in.Store().Schema(), now) != c.Sum {
 			return errMoved
 		}

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/httpx/httpxtest"
+	"github.com/ashlar-go/ashlar/internal/postgrestest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/feature/customfields"
@@ -18,6 +20,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/feature/proposals"
 	"github.com/ashlar-go/ashlar/inventory/internal/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 )
 
 type object = featuretest.Object
@@ -123,6 +126,7 @@ func testProposals(t *testing.T, g *featuretest.API) {
 	}
 	require.Equal(t, 404, g.As("root").Send("GET", path, nil).Code)
 	require.Equal(t, 400, g.As("ann").Send("POST", "/devices?propose=", featuretest.Device("sw3")).Code, "no comment")
+	require.Equal(t, 400, g.As("ann").Send("POST", "/devices?propose=%3Cscript%3Ealert(1)%3C/script%3E", featuretest.Device("sw3")).Code, "as in bodies")
 	require.Equal(t, 400, g.As("root").Send("POST", "/users?propose=x", object{}).Code, "users have rules of their own")
 	require.Equal(t, 403, g.As("viewer").Send("POST", "/devices?propose=x", featuretest.Device("sw3")).Code)
 }
@@ -293,6 +297,30 @@ func testPlaces(t *testing.T, g *featuretest.API) {
 	require.Equal(t, 200, g.WithScopes("vrfs:write", "vrfs:read").Send("POST", "/proposals/"+p.ID+"/apply", nil).Code)
 }
 
+// TestPostgres: of users who apply a proposal at the same time, one does, in transactions that run at once.
+func TestPostgres(t *testing.T) {
+	f := proposals.New()
+	schema, err := inventory.NewSchema(feature.Parts(f)...)
+	require.NoError(t, err)
+	store, err := postgres.Open(t.Context(), postgrestest.Start(t).Database(t), schema, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	testAtOnce(t, featuretest.New(t, store, f))
+}
+
+// TestKept: decided proposals are deleted after 90 days, and open ones stay.
+func TestKept(t *testing.T) {
+	g := featuretest.New(t, nil, proposals.New())
+	admin(t, g, "ann")
+	open := propose(g, "ann", "POST", "/vrfs", object{"name": "red"})
+	decided := propose(g, "ann", "POST", "/vrfs", object{"name": "red"})
+	require.Equal(t, 200, decide(g, "ann", decided.ID, "refuse"))
+	g.Forward(91 * 24 * time.Hour)
+	propose(g, "ann", "POST", "/vrfs", object{"name": "blue"})
+	require.Equal(t, 200, g.As("root").Send("GET", "/proposals/"+open.ID, nil).Code)
+	require.Equal(t, 404, g.As("root").Send("GET", "/proposals/"+decided.ID, nil).Code)
+}
+
 // TestGone: a proposal whose custom field was deleted says so.
 func TestGone(t *testing.T) {
 	g := featuretest.New(t, nil, proposals.New(), customfields.New())
@@ -311,7 +339,7 @@ func TestRights(t *testing.T) {
 	})
 }
 
-// TestUnknownReview: names in the setting that nothing has are errors at the start.
+// TestConsole: the pages show proposals, and the import page makes one.
 func TestConsole(t *testing.T) {
 	g := featuretest.New(t, nil, proposals.New(), imports.New())
 	admin(t, g, "ann")
