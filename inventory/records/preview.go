@@ -1,7 +1,11 @@
 package records
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +67,31 @@ func (p *Preview) Only(visible func(*Resource) bool) *Preview {
 	only.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(e *AuditLog) bool { return !kinds[e.ResourceType] })
 	only.Truncated = p.Truncated && int64(len(only.Changes)) < only.Created+only.Updated+only.Deleted
 	return only
+}
+
+// Sum identifies the changes, except those that go along with a deletion, with the versions that they are made from. It leaves
+// out the ids of new records, and times, which differ each time.
+func (p *Preview) Sum(schema *Schema) string {
+	var ids []string
+	var all []any
+	for _, e := range p.Changes {
+		of := schema.OfKind(e.ResourceType)
+		if of == nil || e.Cause != "" {
+			continue
+		}
+		changes := e.Changes.clone()
+		maps.DeleteFunc(changes, func(name string, _ Change) bool {
+			f, ok := of.Field(name)
+			return ok && f.Kind == Time
+		})
+		if e.Action == "create" {
+			ids = append(ids, e.ResourceID, fmt.Sprint("new ", len(ids)))
+		}
+		all = append(all, []any{e.Action, e.ResourceType, e.ResourceID, changes, p.Versions[e.ResourceID]})
+	}
+	doc, _ := json.Marshal(all) // values of records always encode
+	sum := sha256.Sum256([]byte(strings.NewReplacer(ids...).Replace(string(doc))))
+	return hex.EncodeToString(sum[:])
 }
 
 // Drain returns the changes so far and removes them, so that there is room for more.

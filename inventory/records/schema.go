@@ -241,6 +241,14 @@ func (s *Schema) Resources() []*Resource { return slices.Clone(s.public) }
 // StoredResources returns all resources that a store holds, Resources and internal ones, in such an order.
 func (s *Schema) StoredResources() []*Resource { return slices.Clone(s.stored) }
 
+// OfKind returns the resource whose records have a name in the audit log ([Resource.Kind]), nil if there is none.
+func (s *Schema) OfKind(kind string) *Resource {
+	if i := slices.IndexFunc(s.public, func(r *Resource) bool { return r.Kind() == kind }); i >= 0 {
+		return s.public[i]
+	}
+	return nil
+}
+
 // Named returns the resource with a name such as "devices".
 func (s *Schema) Named(name string) (*Resource, bool) {
 	r, ok := s.byName[name]

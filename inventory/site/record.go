@@ -130,13 +130,7 @@ func (q *Request) One(resource, id string) (Record, string, error) {
 }
 
 // OfKind returns the resource whose records have a name in audit logs and in changes, nil if there is none.
-func (q *Request) OfKind(kind string) *records.Resource {
-	all := q.Schema.Resources()
-	if i := slices.IndexFunc(all, func(r *records.Resource) bool { return r.Kind() == kind }); i >= 0 {
-		return all[i]
-	}
-	return nil
-}
+func (q *Request) OfKind(kind string) *records.Resource { return q.Schema.OfKind(kind) }
 
 // summary counts the records of a resource by the values of some fields.
 type summary struct {

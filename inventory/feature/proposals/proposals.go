@@ -11,13 +11,13 @@ package proposals
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -28,19 +28,24 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/feature"
 	"github.com/ashlar-go/ashlar/inventory/openapi"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/site"
 )
 
 // The bounds of proposals.
 const (
-	maxOpen   = 200 // in all
-	maxOwn    = 50  // of one user
-	maxListed = 200
-	keep      = 90 * 24 * time.Hour // after the decision
-	keptMost  = 1000
-	maxPruned = 10 // with each new one
+	maxOpen    = 200 // in all
+	maxOwn     = 50  // of one user
+	maxListed  = 200
+	maxDecided = 1000 // the newest
+	maxName    = 100  // characters
+)
 
-	maxName    = 100 // characters
-	maxSummary = 1000
+// The states of proposals.
+const (
+	open      = "open"
+	applied   = "applied"
+	refused   = "refused"
+	withdrawn = "withdrawn" // by the author
 )
 
 // Proposal is a request that another user may make.
@@ -50,7 +55,7 @@ type Proposal struct {
 	Author    string     `json:"author" field:"readonly,max=100"`
 	Comment   string     `json:"comment" field:"required,max=500"`
 	Summary   string     `json:"summary" field:"readonly,max=1000"` // what it would change
-	Status    Status     `json:"status" field:"required"`
+	Status    string     `json:"status" field:"readonly,max=20,index"`
 	DecidedAt *time.Time `json:"decided_at" field:"readonly"`
 	DecidedBy string     `json:"decided_by" field:"readonly,max=100"`
 	Reason    string     `json:"reason" field:"max=500"`
@@ -63,23 +68,7 @@ type Content struct {
 	ProposalID string `json:"proposal_id" field:"required,unique,ref=proposals:cascade"`
 	Request    string `json:"request" field:"format=text"` // a feature.Sent
 	Items      string `json:"items" field:"format=text"`
-	Sum        string `json:"sum" field:"max=100"` // see sumOf
-}
-
-// Status is the state of a [Proposal].
-type Status string
-
-// The states of proposals.
-const (
-	Open      Status = "open"
-	Applied   Status = "applied"
-	Refused   Status = "refused"
-	Withdrawn Status = "withdrawn" // by the author
-)
-
-// Values returns all values.
-func (Status) Values() []string {
-	return []string{string(Open), string(Applied), string(Refused), string(Withdrawn)}
+	Sum        string `json:"sum" field:"max=100"` // records.Preview.Sum
 }
 
 // item is a change of a proposal: an entry of the audit log that was not written.
@@ -91,13 +80,10 @@ type item struct {
 
 // ValidateIn bounds the open proposals.
 func (p *Proposal) ValidateIn(ctx context.Context, tx records.Tx, before records.Record) error {
-	if before != nil {
-		return nil
-	}
-	q := &records.Query{Resource: records.Of[Proposal](tx.Schema())}
-	own, err := records.Count(ctx, tx, q, "author_id", p.AuthorID, "status", string(Open))
-	all, failed := records.Count(ctx, tx, &records.Query{Resource: q.Resource}, "status", string(Open))
-	if err = errors.Join(err, failed); err == nil && (own >= maxOwn || all >= maxOpen) {
+	of := records.Of[Proposal](tx.Schema())
+	all, err := records.Count(ctx, tx, &records.Query{Resource: of}, "status", open)
+	own, failed := records.Count(ctx, tx, &records.Query{Resource: of}, "status", open, "author_id", p.AuthorID)
+	if err = errors.Join(err, failed); err == nil && before == nil && (own >= maxOwn || all >= maxOpen) {
 		err = &records.Error{Kind: records.Conflict, Message: fmt.Sprintf("There are %d open proposals of yours, and %d in all: at most %d and %d may be open; wait for decisions, or withdraw some", own, all, maxOwn, maxOpen)}
 	}
 	return err
@@ -130,21 +116,14 @@ type moved struct {
 
 // New returns the feature. review names changes that have to be proposed (feature.Proposals.Review).
 func New(review ...string) *feature.Feature {
-	value := func() *openapi.Schema { return &openapi.Schema{} }
-	head := []openapi.Property{
-		openapi.Required("id", openapi.ID("")), openapi.Required("author", openapi.String("")), openapi.Required("comment", openapi.String("")),
-		openapi.Required("summary", openapi.String("What it would change, in words.")),
-		openapi.Required("status", &openapi.Schema{Type: "string", Enum: []any{string(Open), string(Applied), string(Refused), string(Withdrawn)}}),
-		openapi.Required("created_at", openapi.Time("")), openapi.Required("decided_at", openapi.OptionalTime("")),
-		openapi.Required("decided_by", openapi.String("")), openapi.Required("reason", openapi.String("Why it was refused.")),
-	}
-	field := openapi.Object("ProposalField", openapi.Required("field", openapi.String("")), openapi.Optional("before", value()), openapi.Optional("now", value()), openapi.Optional("after", value()))
-	one := openapi.Object("Proposal", append(slices.Clip(head),
-		openapi.Required("own", openapi.Boolean("Whether it is the sender's, who may withdraw it.")),
-		openapi.Required("decidable", openapi.Boolean("Whether the sender may apply and refuse it.")),
-		openapi.Required("hidden", openapi.Boolean("Whether it has changes that the sender may not see.")),
-		openapi.Required("changes", openapi.Preview().Properties[5].Schema),
-		openapi.Required("conflicts", openapi.Array(openapi.Object("ProposalConflict", openapi.Required("resource_type", openapi.String("")),
+	field := openapi.Object("ProposalField", openapi.Required("field", openapi.String("")), openapi.Optional("before", &openapi.Schema{}), openapi.Optional("now", &openapi.Schema{}), openapi.Optional("after", &openapi.Schema{}))
+	status := &openapi.Schema{Type: "string", Enum: []any{open, applied, refused, withdrawn}}
+	head := openapi.Object("ProposalHead", openapi.Required("id", openapi.ID("")), openapi.Required("author", openapi.String("")), openapi.Required("comment", openapi.String("")),
+		openapi.Required("summary", openapi.String("What it would change, in words.")), openapi.Required("status", status), openapi.Required("created_at", openapi.Time("")),
+		openapi.Required("decided_at", openapi.OptionalTime("")), openapi.Required("decided_by", openapi.String("")), openapi.Required("reason", openapi.String("Why it was refused.")))
+	one := openapi.Object("Proposal", append(slices.Clip(head.Properties), openapi.Required("own", openapi.Boolean("Whether it is the sender's, who may withdraw it.")),
+		openapi.Required("decidable", openapi.Boolean("Whether the sender may apply and refuse it.")), openapi.Required("hidden", openapi.Boolean("Whether it has changes that the sender may not see.")),
+		openapi.Required("changes", openapi.Preview().Properties[5].Schema), openapi.Required("conflicts", openapi.Array(openapi.Object("ProposalConflict", openapi.Required("resource_type", openapi.String("")),
 			openapi.Required("resource_id", openapi.ID("")), openapi.Required("fields", openapi.Array(field, 0, 1000))), 0, records.MaxPreview)))...)
 	operation := func(method, path, id, summary string, handle func(context.Context, *feature.Request) (*feature.Response, error)) feature.Operation {
 		return feature.Operation{
@@ -153,8 +132,8 @@ func New(review ...string) *feature.Feature {
 		}
 	}
 	list := operation(http.MethodGet, "/proposals", "listProposals", "List the newest proposals that change what you may see, and yours", listAll)
-	list.Parameters, list.Errors = []openapi.Parameter{{Name: "status", Schema: head[4].Schema, Description: "Only those in this state."}}, nil
-	list.Responses[0].Schema = openapi.Object("Proposals", openapi.Required("data", openapi.Array(openapi.Object("ProposalHead", head...), 0, maxListed)))
+	list.Parameters, list.Errors = []openapi.Parameter{{Name: "status", Schema: status, Description: "Only those in this state."}}, nil
+	list.Responses[0].Schema = openapi.Object("Proposals", openapi.Required("data", openapi.Array(head, 0, maxListed)))
 	apply := operation(http.MethodPost, "/proposals/{id}/apply", "applyProposal", "Make the changes of another user's proposal, in one transaction", feature.WithID(apply))
 	apply.Parameters, apply.Errors = []openapi.Parameter{openapi.DryRun()}, []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
 	refuse := operation(http.MethodPost, "/proposals/{id}/refuse", "refuseProposal", "Refuse another user's proposal, or withdraw your own", feature.WithBody(refuse))
@@ -170,7 +149,7 @@ func New(review ...string) *feature.Feature {
 		Tags:      map[string]string{"proposals": "Changes that another user approves."},
 		Proposals: &feature.Proposals{Review: review, Propose: propose, Schema: one},
 		Operations: []feature.Operation{
-			list, operation(http.MethodGet, "/proposals/{id}", "getProposal", "Show a proposal, with its changes and conflicts", feature.WithID(show)), apply, refuse,
+			list, operation(http.MethodGet, "/proposals/{id}", "getProposal", "Show a proposal, with its changes and conflicts", feature.WithID(get)), apply, refuse,
 		},
 		Pages: pages(),
 	}
@@ -184,23 +163,22 @@ func me(r *feature.Request) string {
 
 // propose tries a request, and stores it with what it would change.
 func propose(ctx context.Context, r *feature.Request, sent *feature.Sent) (*feature.Response, error) {
-	p := &Proposal{AuthorID: me(r), Author: printable.Prefix(r.Inventory.Sender().Name, maxName), Comment: strings.TrimSpace(r.Query.Get("propose")), Status: Open}
-	c := &Content{}
-	var items, touched []item
+	p := &Proposal{AuthorID: me(r), Author: printable.Prefix(r.Inventory.Sender().Name, maxName), Comment: strings.TrimSpace(r.Query.Get("propose")), Status: open}
+	c := &Content{Request: text(sent)}
 	res, err := r.Inventory.Repeat(ctx, sent, "", false, func(_ context.Context, in *records.Engine, now *records.Preview) error {
-		items, touched = nil, nil
-		seen := map[string]bool{}
+		var items, touched []item
 		for _, e := range now.Changes {
-			it := item{e, e.Places, 0}
+			it := item{AuditLog: e, Places: e.Places}
 			if e.Cause == "" {
 				it.Version = now.Versions[e.ResourceID]
 			}
 			items = append(items, it)
-			if key := e.ResourceType + " " + e.Places; !seen[key] {
-				seen[key], touched = true, append(touched, item{&records.AuditLog{ResourceType: e.ResourceType}, e.Places, 0})
+			if !slices.ContainsFunc(touched, func(t item) bool { return t.ResourceType == e.ResourceType && t.Places == e.Places }) {
+				touched = append(touched, item{AuditLog: &records.AuditLog{ResourceType: e.ResourceType}, Places: e.Places})
 			}
 		}
-		p.Summary, c.Sum = printable.Prefix(now.Message(), maxSummary), sumOf(in.Store().Schema(), now)
+		p.Summary, c.Sum = printable.Prefix(now.Message(), 1000), now.Sum(in.Store().Schema())
+		c.Items, p.Touched = text(items), text(touched)
 		switch {
 		case len(items) == 0:
 			return records.Refuse("propose", records.NotAllowed("for a request that changes nothing"))
@@ -212,19 +190,16 @@ func propose(ctx context.Context, r *feature.Request, sent *feature.Sent) (*feat
 	if res != nil || err != nil {
 		return res, err
 	}
-	for to, from := range map[*string]any{&c.Request: sent, &c.Items: items, &p.Touched: touched} {
-		doc, err := json.Marshal(from)
-		if err != nil {
-			return nil, err
-		}
-		*to = string(doc)
-	}
 	_, err = r.Inventory.Change(ctx, func(ctx context.Context, tx *feature.Transaction) error {
-		v := tx.Engine.LimitTo(nil)
-		if err := prune(ctx, v); err != nil {
-			return err
+		v, of := tx.Engine.LimitTo(nil), records.Of[Proposal](tx.Store().Schema())
+		old, err := v.List(ctx, (&records.Query{Resource: of, Limit: 1, Count: true}).Where("status", records.Condition{Op: records.Ne, Value: open}))
+		if err == nil && old.Total >= maxDecided { // ids are in order of age
+			err = v.Delete(ctx, records.Caller{Name: "retention"}, of, records.Edit{ID: old.Records[0].Meta().ID})
 		}
-		if err := v.Create(ctx, tx.By, p); err != nil {
+		if err == nil {
+			err = v.Create(ctx, tx.By, p)
+		}
+		if err != nil {
 			return err
 		}
 		c.ProposalID = p.ID
@@ -233,64 +208,7 @@ func propose(ctx context.Context, r *feature.Request, sent *feature.Sent) (*feat
 	if err != nil {
 		return nil, err
 	}
-	a, _, err := read(ctx, r, p.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &feature.Response{Status: http.StatusAccepted, Body: *a}, nil
-}
-
-// prune deletes some old proposals.
-func prune(ctx context.Context, v *records.Engine) error {
-	of := records.Of[Proposal](v.Store().Schema())
-	page, err := v.List(ctx, (&records.Query{Resource: of, Limit: maxPruned, Count: true}).Where("status", records.Condition{Op: records.Ne, Value: string(Open)}))
-	if err != nil {
-		return err
-	}
-	var old []records.Edit
-	for i, rec := range page.Records { // ids are in order of age
-		if at := rec.(*Proposal).DecidedAt; page.Total-int64(i) >= keptMost || at != nil && v.Now().Sub(*at) > keep {
-			old = append(old, records.Edit{ID: rec.Meta().ID})
-		}
-	}
-	if len(old) == 0 {
-		return nil
-	}
-	return v.Delete(ctx, records.Caller{Name: "retention"}, of, old...)
-}
-
-// sumOf identifies the changes that a request asks for, with the versions that they are made from. It leaves out the ids of new records, and times, which
-// differ each time.
-func sumOf(schema *records.Schema, p *records.Preview) string {
-	var ids []string
-	var all []any
-	for _, e := range p.Changes {
-		of := kind(schema, e.ResourceType)
-		if of == nil || e.Cause != "" {
-			continue
-		}
-		changes := maps.Clone(e.Changes)
-		maps.DeleteFunc(changes, func(name string, _ records.Change) bool {
-			f, ok := of.Field(name)
-			return ok && f.Kind == records.Time
-		})
-		if e.Action == "create" {
-			ids = append(ids, e.ResourceID, fmt.Sprint("new ", len(ids)))
-		}
-		all = append(all, []any{e.Action, e.ResourceType, e.ResourceID, changes, p.Versions[e.ResourceID]})
-	}
-	doc, _ := json.Marshal(all) // values of records
-	sum := sha256.Sum256([]byte(strings.NewReplacer(ids...).Replace(string(doc))))
-	return hex.EncodeToString(sum[:])
-}
-
-// kind returns the resource whose records have a name in the audit log, nil if there is none any more.
-func kind(schema *records.Schema, name string) *records.Resource {
-	all := schema.Resources()
-	if i := slices.IndexFunc(all, func(r *records.Resource) bool { return r.Kind() == name }); i >= 0 {
-		return all[i]
-	}
-	return nil
+	return show(ctx, r, p.ID, http.StatusAccepted)
 }
 
 // seen returns what the sender sees of items.
@@ -307,7 +225,7 @@ func seen(ctx context.Context, r *feature.Request, doc string) (visible []*recor
 }
 
 func listAll(ctx context.Context, r *feature.Request) (*feature.Response, error) {
-	status, err := r.Choice("status", append([]string{""}, Open.Values()...)...)
+	status, err := r.Choice("status", "", open, applied, refused, withdrawn)
 	if err != nil {
 		return nil, err
 	}
@@ -336,12 +254,17 @@ func listAll(ctx context.Context, r *feature.Request) (*feature.Response, error)
 	return feature.OK(page), nil
 }
 
-func show(ctx context.Context, r *feature.Request, id string) (*feature.Response, error) {
+func get(ctx context.Context, r *feature.Request, id string) (*feature.Response, error) {
+	return show(ctx, r, id, http.StatusOK)
+}
+
+// show responds with a proposal.
+func show(ctx context.Context, r *feature.Request, id string, status int) (*feature.Response, error) {
 	a, _, err := read(ctx, r, id)
 	if err != nil {
 		return nil, err
 	}
-	return feature.OK(*a), nil
+	return &feature.Response{Status: status, Body: *a}, nil
 }
 
 // read returns a proposal as the sender sees it. It is absent for who sees none of its changes, except its author.
@@ -363,18 +286,15 @@ func read(ctx context.Context, r *feature.Request, id string) (*answer, *Content
 	if len(visible) == 0 && !a.Own {
 		return nil, nil, records.Absent(records.Of[Proposal](from.Schema()))
 	}
-	if p.Status != Open {
+	if p.Status != open {
 		return a, c, nil
 	}
 	a.Decidable = !a.Own && !a.Hidden
 	versions := map[string]int64{}
 	for _, it := range items {
-		if of := kind(from.Schema(), it.ResourceType); it.Cause == "" && of != nil {
+		if of := from.Schema().OfKind(it.ResourceType); it.Cause == "" && of != nil {
 			versions[it.ResourceID] = it.Version
-			does, ok := map[string]records.Routes{"create": records.RouteCreate, "delete": records.RouteDelete}[it.Action]
-			if !ok {
-				does = records.RouteChange
-			}
+			does := map[string]records.Routes{"create": records.RouteCreate, "update": records.RouteChange, "delete": records.RouteDelete}[it.Action]
 			a.Decidable = a.Decidable && r.Inventory.May(of, does) == nil
 		}
 	}
@@ -384,49 +304,28 @@ func read(ctx context.Context, r *feature.Request, id string) (*answer, *Content
 
 // conflicts returns the records whose versions are others than those that changes were made from, as far as the sender sees them.
 func conflicts(ctx context.Context, r *feature.Request, visible []*records.AuditLog, versions map[string]int64) ([]conflict, error) {
-	from, ids := records.Fresh(r.Inventory.Records()), map[*records.Resource][]string{}
+	from, all := records.Fresh(r.Inventory.Records()), []conflict{}
 	for _, e := range visible {
-		if of := kind(from.Schema(), e.ResourceType); of != nil && e.Cause == "" && versions[e.ResourceID] > 0 {
-			ids[of] = append(ids[of], e.ResourceID)
+		of, version := from.Schema().OfKind(e.ResourceType), versions[e.ResourceID]
+		if versions[e.ResourceID] = 0; of == nil || version == 0 {
+			continue
 		}
-	}
-	now := map[string]records.Record{}
-	for of, ids := range ids {
-		for chunk := range slices.Chunk(ids, records.MaxLimit) {
-			page, err := from.List(ctx, (&records.Query{Resource: of, Limit: records.MaxLimit}).WhereIn("id", chunk))
-			if err != nil {
+		rec, err := from.Get(ctx, of, e.ResourceID)
+		c := conflict{e.ResourceType, e.ResourceID, []moved{}}
+		switch {
+		case records.KindOf(err) == records.NotFound:
+		case err != nil:
+			return nil, err
+		case rec.Meta().Version == version:
+			continue
+		default:
+			now := &records.AuditLog{ResourceType: e.ResourceType, Changes: of.Diff(nil, rec)}
+			if err := records.MaskChanges(ctx, r.Inventory.Records(), now); err != nil {
 				return nil, err
 			}
-			for _, rec := range page.Records {
-				now[rec.Meta().ID] = rec
+			for _, name := range slices.Sorted(maps.Keys(e.Changes)) {
+				c.Fields = append(c.Fields, moved{name, e.Changes[name].Before, now.Changes[name].After, e.Changes[name].After})
 			}
-		}
-	}
-	all := []conflict{}
-	for _, e := range visible {
-		of, rec := kind(from.Schema(), e.ResourceType), now[e.ResourceID]
-		if version := versions[e.ResourceID]; version == 0 || of == nil || rec != nil && rec.Meta().Version == version {
-			continue
-		}
-		versions[e.ResourceID] = 0 // once
-		c := conflict{e.ResourceType, e.ResourceID, []moved{}}
-		if rec == nil {
-			all = append(all, c)
-			continue
-		}
-		entry := &records.AuditLog{ResourceType: e.ResourceType, Changes: records.Changes{}}
-		for name, change := range of.Diff(nil, rec) {
-			entry.Changes[name] = records.Change{After: change.After}
-		}
-		if err := records.MaskChanges(ctx, r.Inventory.Records(), entry); err != nil {
-			return nil, err
-		}
-		differ := func(m moved) bool { return text(m.Before) != text(m.Now) }
-		for _, name := range slices.Sorted(maps.Keys(e.Changes)) {
-			c.Fields = append(c.Fields, moved{name, e.Changes[name].Before, entry.Changes[name].After, e.Changes[name].After})
-		}
-		if slices.ContainsFunc(c.Fields, differ) {
-			c.Fields = slices.DeleteFunc(c.Fields, func(m moved) bool { return !differ(m) })
 		}
 		all = append(all, c)
 	}
@@ -435,7 +334,7 @@ func conflicts(ctx context.Context, r *feature.Request, visible []*records.Audit
 
 // text returns a value as JSON.
 func text(v any) string {
-	doc, _ := json.Marshal(v) // a value of a record
+	doc, _ := json.Marshal(v) // of values of records, which can be encoded
 	return string(doc)
 }
 
@@ -449,10 +348,7 @@ func moving(all []conflict) error {
 	}
 	e := &httpx.Error{Status: http.StatusConflict, Message: fmt.Sprintf("Nothing was changed: %d of the records have changed since this was proposed: propose it again", len(all))}
 	for i, c := range all {
-		item := httpx.ItemError{Index: i, ID: c.ResourceID, Code: "conflict", Message: "The " + c.ResourceType + " has changed since this was proposed"}
-		if len(c.Fields) == 0 {
-			item.Message = "The " + c.ResourceType + " does not exist any more"
-		}
+		item := httpx.ItemError{Index: i, ID: c.ResourceID, Code: "conflict", Message: "The " + c.ResourceType + " has changed since this was proposed, or does not exist any more"}
 		for _, f := range c.Fields {
 			item.Errors = append(item.Errors, httpx.FieldError{Field: f.Field, Code: "conflict", Reason: fmt.Sprintf("was %s when it was proposed, is %s now, and would become %s", text(f.Before), text(f.Now), text(f.After))})
 		}
@@ -463,14 +359,14 @@ func moving(all []conflict) error {
 
 // closed returns the error for a proposal that is decided, nil for an open one.
 func closed(p *Proposal) error {
-	if p.Status == Open {
+	if p.Status == open {
 		return nil
 	}
-	return &records.Error{Kind: records.Conflict, Message: "The proposal was " + string(p.Status) + " before, by " + p.DecidedBy}
+	return &records.Error{Kind: records.Conflict, Message: "The proposal was " + p.Status + " before, by " + p.DecidedBy}
 }
 
 // decide sets what has become of a proposal, in a transaction without a limit of places.
-func decide(ctx context.Context, r *feature.Request, v *records.Engine, id, action, reason string, to Status) error {
+func decide(ctx context.Context, r *feature.Request, v *records.Engine, id, action, reason, to string) error {
 	by := r.Inventory.Sender()
 	_, err := v.Update(ctx, by, records.Of[Proposal](v.Store().Schema()), records.Edit{ID: id, Action: action, Apply: func(rec records.Record) error {
 		p, at := rec.(*Proposal), v.Now().UTC()
@@ -500,13 +396,13 @@ func apply(ctx context.Context, r *feature.Request, id string) (*feature.Respons
 		return nil, err
 	}
 	res, err := r.Inventory.Repeat(ctx, sent, cmp.Or(a.Author, a.AuthorID), !r.DryRun, func(ctx context.Context, in *records.Engine, now *records.Preview) error {
-		if sumOf(in.Store().Schema(), now) != c.Sum {
+		if now.Sum(in.Store().Schema()) != c.Sum {
 			return errMoved
 		}
-		return decide(ctx, r, in, id, "apply", "", Applied)
+		return decide(ctx, r, in, id, "apply", "", applied)
 	})
 	if res == nil && err == nil {
-		return show(ctx, r, id)
+		return show(ctx, r, id, http.StatusOK)
 	}
 	if again, _, failed := read(ctx, r, id); failed == nil && moving(again.Conflicts) != nil {
 		return nil, moving(again.Conflicts) // which have come in between
@@ -514,26 +410,21 @@ func apply(ctx context.Context, r *feature.Request, id string) (*feature.Respons
 	return res, err
 }
 
-// refusal is the body of a request to refuse a proposal.
-type refusal struct {
-	Reason string `json:"reason"`
-}
-
 // refuse refuses a proposal, or withdraws it.
-func refuse(ctx context.Context, r *feature.Request, sent refusal) (*feature.Response, error) {
-	id, err := r.ID()
-	if err != nil {
-		return nil, err
-	}
+func refuse(ctx context.Context, r *feature.Request, sent struct {
+	Reason string `json:"reason"`
+},
+) (*feature.Response, error) {
+	id := strings.ToLower(r.HTTP.PathValue("id"))
 	a, _, err := read(ctx, r, id)
 	if err != nil {
 		return nil, err
 	}
-	to, action, reason := Refused, "refuse", strings.TrimSpace(sent.Reason)
+	to, action, reason := refused, "refuse", strings.TrimSpace(sent.Reason)
 	switch {
 	case a.Own:
-		to, action = Withdrawn, "withdraw"
-	case a.Status == Open && !a.Decidable:
+		to, action = withdrawn, "withdraw"
+	case a.Status == open && !a.Decidable:
 		return nil, records.PermissionDenied()
 	case reason == "":
 		return nil, records.Refuse("reason", records.Missing("say why"))
@@ -544,5 +435,89 @@ func refuse(ctx context.Context, r *feature.Request, sent refusal) (*feature.Res
 	if err != nil {
 		return nil, err
 	}
-	return show(ctx, r, id)
+	return show(ctx, r, id, http.StatusOK)
+}
+
+//go:embed templates/*.html
+var files embed.FS
+
+// pages returns the list of proposals, the page of each, and the template "propose" of forms that can be proposed.
+func pages() site.Pages {
+	return site.Pages{Files: files, Routes: []site.Route{
+		{Pattern: "GET /proposals", Handle: showList},
+		{Pattern: "GET /proposals/{id}", Handle: func(q *site.Request) error { return showOne(q, http.StatusOK, nil) }},
+		{Pattern: "POST /proposals/{id}/{do}", Handle: press},
+	}, Entries: []site.Entry{
+		{Label: "Proposals", Path: "/proposals", Icon: "check", Order: 710, Show: func(*site.Request) bool { return true }},
+	}}
+}
+
+// showList shows the proposals, open ones first.
+func showList(q *site.Request) error {
+	status, query := cmp.Or(q.R.URL.Query().Get("status"), open), url.Values{}
+	if status != "all" {
+		query.Set("status", status)
+	}
+	var page struct{ Data []site.Record }
+	if err := q.Get("/proposals", query, &page); err != nil {
+		return err
+	}
+	return q.Page("proposals.html", "Proposals", map[string]any{"Status": status, "Data": page.Data})
+}
+
+// shown is a proposal on its page.
+type shown struct {
+	answer
+	Created      string                `json:"created_at"`
+	Decided      string                `json:"decided_at"`
+	Changes      []site.Change         `json:"changes"`
+	Diff         site.Changes          `json:"-"`
+	Was, Becomes []*site.ChangedRecord `json:"-"` // of the conflicts
+	Fault        *site.Fault           `json:"-"` // why it was not decided
+	Do           string                `json:"-"` // the address of the forms
+}
+
+// showOne shows a proposal, and why it was not decided.
+func showOne(q *site.Request, status int, refused *site.Fault) error {
+	path := "/proposals/" + url.PathEscape(q.R.PathValue("id"))
+	p := &shown{Fault: refused, Do: q.UI.URL(path)}
+	if err := q.Get(path, nil, p); err != nil {
+		return err
+	}
+	was, becomes := make([]site.Change, len(p.Conflicts)), make([]site.Change, len(p.Conflicts))
+	for i, c := range p.Conflicts {
+		was[i] = site.Change{Kind: c.ResourceType, ID: c.ResourceID, Changes: map[string]site.Delta{}}
+		becomes[i] = site.Change{Kind: c.ResourceType, ID: c.ResourceID, Changes: map[string]site.Delta{}}
+		for _, f := range c.Fields {
+			was[i].Changes[f.Field], becomes[i].Changes[f.Field] = site.Delta{Before: f.Before, After: f.Now}, site.Delta{After: f.After}
+		}
+	}
+	before, err := q.DescribeChanges(was)
+	after, failed := q.DescribeChanges(becomes)
+	p.Was, p.Becomes = before.Changed, after.Changed
+	if err = errors.Join(err, failed); err == nil {
+		p.Diff, err = q.DescribeChanges(p.Changes)
+	}
+	if err != nil {
+		return err
+	}
+	return q.PageStatus(status, "proposal.html", "Proposal", p)
+}
+
+// press applies or refuses a proposal.
+func press(q *site.Request) error {
+	path := "/proposals/" + url.PathEscape(q.R.PathValue("id"))
+	c := &site.Call{Method: http.MethodPost, Path: path + "/" + url.PathEscape(q.R.PathValue("do"))}
+	done := "?done=applied"
+	if q.R.PathValue("do") == "refuse" {
+		c.Body, done = map[string]string{"reason": q.R.PostFormValue("reason")}, ""
+	}
+	_, err := q.Do(c, nil)
+	if fault, ok := site.AsFault(err); ok && fault.Status != http.StatusNotFound {
+		return showOne(q, fault.Status, fault)
+	}
+	if err != nil {
+		return err
+	}
+	return q.Redirect(path + done)
 }

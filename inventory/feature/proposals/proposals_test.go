@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -306,19 +305,6 @@ func TestPostgres(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	testAtOnce(t, featuretest.New(t, store, f))
-}
-
-// TestKept: decided proposals are deleted after 90 days, and open ones stay.
-func TestKept(t *testing.T) {
-	g := featuretest.New(t, nil, proposals.New())
-	admin(t, g, "ann")
-	open := propose(g, "ann", "POST", "/vrfs", object{"name": "red"})
-	decided := propose(g, "ann", "POST", "/vrfs", object{"name": "red"})
-	require.Equal(t, 200, decide(g, "ann", decided.ID, "refuse"))
-	g.Forward(91 * 24 * time.Hour)
-	propose(g, "ann", "POST", "/vrfs", object{"name": "blue"})
-	require.Equal(t, 200, g.As("root").Send("GET", "/proposals/"+open.ID, nil).Code)
-	require.Equal(t, 404, g.As("root").Send("GET", "/proposals/"+decided.ID, nil).Code)
 }
 
 // TestGone: a proposal whose custom field was deleted says so.
