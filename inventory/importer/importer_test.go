@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/importer"
 	"github.com/ashlar-go/ashlar/inventory/records"
+	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/postgres"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/sqlite"
 )
@@ -35,20 +37,21 @@ func memory() *records.Engine { return records.New(records.NewMemStore(inventory
 func engines(t *testing.T, test func(t *testing.T, engine *records.Engine)) {
 	t.Helper()
 	t.Parallel()
+	busy := &sqlstore.Options{Timeout: 10 * time.Minute} // the machine may be busy
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
 		test(t, memory())
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), inventory.Schema(), nil)
+		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), inventory.Schema(), &sqlite.Options{Store: busy})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, store.Close()) })
 		test(t, records.New(store, nil))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		store, err := postgres.Open(t.Context(), server.Database(t), inventory.Schema(), nil)
+		store, err := postgres.Open(t.Context(), server.Database(t), inventory.Schema(), &postgres.Options{Store: busy})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, store.Close()) })
 		test(t, records.New(store, nil))
