@@ -57,7 +57,7 @@ type StandardOptions struct {
 	Limit, Check Middleware
 	// MaxBody is the maximum size of a body in bytes. Default: [DefaultBodyLimit].
 	MaxBody int64
-	// Repeatable are the query parameters that may occur more than once.
+	// Repeatable are the query parameters that may occur more than once. One with a slash is a path below which all may.
 	// Default, when nil: sortby and tags.
 	Repeatable []string
 	// RequestID, Security and Gzip configure that middleware.
@@ -313,12 +313,12 @@ func BodyLimit(limit int64) Middleware {
 const maxParams = 1000
 
 // SingleParams is middleware that responds with 400 to a query in which a parameter occurs more
-// than once, unless it is named here, and to a malformed query. Programs differ in which of two
+// than once, unless it or the beginning of the path is named here, and to a malformed query. Programs differ in which of two
 // values they use, so one of them would be ignored.
 func SingleParams(repeatable ...string) Middleware {
 	return around(func(next http.Handler, w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "" {
-			if err := checkParams(r.URL.RawQuery, repeatable); err != nil {
+			if err := checkParams(r.URL, repeatable); err != nil {
 				WriteError(w, r, err)
 				return
 			}
@@ -328,7 +328,9 @@ func SingleParams(repeatable ...string) Middleware {
 }
 
 // checkParams reports the first repeated parameter in the order of the query.
-func checkParams(query string, repeatable []string) error {
+func checkParams(u *url.URL, repeatable []string) error {
+	query := u.RawQuery
+	below := func(name string) bool { return strings.HasPrefix(name, "/") && strings.HasPrefix(u.Path, name) }
 	if strings.Count(query, "&") >= maxParams {
 		return Errorf(http.StatusBadRequest, "Too many query parameters: send at most %d", maxParams)
 	}
@@ -340,7 +342,7 @@ func checkParams(query string, repeatable []string) error {
 	for pair := range strings.SplitSeq(query, "&") {
 		raw, _, _ := strings.Cut(pair, "=")
 		name, _ := url.QueryUnescape(raw) // ParseQuery has accepted it
-		if len(values[name]) > 1 && !slices.Contains(repeatable, name) {
+		if len(values[name]) > 1 && !slices.Contains(repeatable, name) && !slices.ContainsFunc(repeatable, below) {
 			return repeatedParameter(name)
 		}
 	}

@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +64,62 @@ func TestImportFromNetBox(t *testing.T) {
 	require.Contains(t, command(), " 0 created, 0 updated, ", "with a token of version 1")
 	compareNetBox(t, n, database)
 	t.Logf("compared after %s", time.Since(begin))
+	compareClients(t, n, database)
+	t.Logf("clients compared after %s", time.Since(begin))
+}
+
+// compareClients reads the NetBox, and the inventory over a database, by clients of NetBox: they find the same.
+func compareClients(t *testing.T, n *netboxtest.NetBox, database string) {
+	python := os.Getenv("ASHLAR_NETBOX_CLIENTS")
+	if python == "" {
+		what := "NOT TESTED with clients of NetBox: ASHLAR_NETBOX_CLIENTS, a Python with pynetbox, nornir-netbox and the Ansible collection netbox.netbox, is not set"
+		require.NotEqual(t, "1", os.Getenv("ASHLAR_REQUIRE_SERVICES"), what)
+		t.Log(what)
+		return
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	started, ended := make(chan string, 1), make(chan struct{})
+	errs := &watched{until: "Ctrl-C stops it", found: func() {}}
+	errs.found = func() {
+		select {
+		case started <- regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(errs.String()):
+		default:
+		}
+	}
+	go func() {
+		defer close(ended)
+		cli.Run(ctx, "inventoryd", run, cli.Env{
+			Args: []string{"-addr", "127.0.0.1:0", "-database-url", database}, Stdout: io.Discard, Stderr: errs,
+			Environ: map[string]string{"ADMIN_PASSWORD": "correct horse battery", "RATE_LIMIT": "100000", "LOG_LEVEL": "error"},
+		})
+	}()
+	defer func() { cancel(); <-ended }()
+	var address string
+	select {
+	case address = <-started:
+	case <-ended:
+		t.Fatal(errs.String())
+	}
+	response, err := http.Post(address+"/users/login", "application/json", strings.NewReader(`{"username":"admin","password":"correct horse battery"}`))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	var login struct{ Token string }
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&login))
+	read := func(url, token string) (found object) {
+		const changes = `{"status.value=failed":"offline","scope.name=Offices":"","assigned_object_type=ipam.fhrpgroup":""}`
+		cmd := exec.CommandContext(t.Context(), python, filepath.Join("testdata", "netbox_clients.py"), url, t.TempDir(), changes) // #nosec G204 -- the installation that the test names
+		cmd.Env = append(os.Environ(), "NETBOX_TOKEN="+token)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		out, err := cmd.Output()
+		require.NoError(t, err, said.String())
+		require.NoError(t, json.Unmarshal(out, &found))
+		return found
+	}
+	want, got := read(n.URL, n.Token), read(address+"/netbox", login.Token)
+	for name := range want {
+		assert.Equal(t, want[name], got[name], name)
+	}
 }
 
 // fillNetBox creates objects of all kinds that the inventory has, and some that it has not.

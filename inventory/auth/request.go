@@ -82,7 +82,7 @@ func missing(values []string) *Error {
 	return err
 }
 
-// HeaderToken returns the token of the header Authorization with the scheme Bearer, in any case. It is
+// HeaderToken returns the token of the header Authorization with the scheme Bearer or Token, in any case. It is
 // empty without one, and if there is more than one such header.
 func HeaderToken(r *http.Request) string {
 	if values := r.Header["Authorization"]; len(values) == 1 {
@@ -91,11 +91,11 @@ func HeaderToken(r *http.Request) string {
 	return ""
 }
 
-// bearer returns what follows the scheme Bearer, or "". The scheme is case-insensitive and several
-// spaces may follow (RFC 9110, sections 11.1 and 11.6.2).
+// bearer returns what follows the scheme Bearer, or Token as clients of NetBox have it, or "". The scheme is
+// case-insensitive and several spaces may follow (RFC 9110, sections 11.1 and 11.6.2).
 func bearer(value string) string {
 	scheme, token, _ := strings.Cut(value, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
+	if !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "Token") {
 		return ""
 	}
 	return strings.Trim(token, " ")

@@ -99,7 +99,8 @@ func TestHeaderAdvice(t *testing.T) {
 	for header, want := range map[string]string{
 		"eyJ.secret.x":   "has no scheme",
 		"BearereyJ.x":    "has no scheme",
-		"Token secret":   "has another scheme than Bearer",
+		"Digest secret":  "has another scheme than Bearer",
+		"Token":          "has no scheme",
 		"Basic c2VjcmV0": "has another scheme than Bearer",
 		"bearer ":        "has no token",
 	} {

@@ -129,6 +129,9 @@ type Operation struct {
 	// Secret says that the last segment of Path, "{code}" for example, is a secret: neither logs nor the audit log have
 	// it. The handler gets it as the path value.
 	Secret bool
+	// Foreign says that the operation is one of another API: the OpenAPI document leaves it out, and a parameter may occur
+	// more than once.
+	Foreign bool
 	// MaxBody is the maximum size of a body in bytes, if it is larger than that of other requests.
 	MaxBody int64
 	// RawBody says that the body is not checked (httpapi.Options.Chain): the handler passes what it reads to

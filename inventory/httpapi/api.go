@@ -169,6 +169,12 @@ func New(engine *records.Engine, authenticator Authenticator, opts *Options) (*A
 	if err != nil {
 		return nil, err
 	}
+	for _, rt := range a.routes {
+		if rt.feature != nil && rt.feature.Foreign {
+			path, _, _ := strings.Cut(rt.path, "{")
+			chain.Repeatable = append(slices.Clip(chain.Repeatable), path)
+		}
+	}
 	a.handler = httpx.Standard(&chain)(router)
 	a.bare = httpx.Chain(httpx.RenderErrors(chain.RenderError), httpx.SingleParams(chain.Repeatable...), httpx.BodyLimit(chain.MaxBody))(router)
 	return a, nil

@@ -86,6 +86,9 @@ func (a *API) newDocument() (*document, error) {
 func (a *API) operations() (all []openapi.Operation, err error) {
 	routes, err := a.table()
 	for _, rt := range routes {
+		if rt.feature != nil && rt.feature.Foreign {
+			continue
+		}
 		op := rt.doc
 		op.Method, op.Path = rt.method, rt.path
 		op.Access, op.Public = describeAccess(rt.access), rt.access.Anonymous

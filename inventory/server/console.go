@@ -6,6 +6,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/httpx/ui"
 	"github.com/ashlar-go/ashlar/inventory/console"
+	"github.com/ashlar-go/ashlar/inventory/feature/netboxapi"
 	"github.com/ashlar-go/ashlar/inventory/httpapi"
 )
 
@@ -41,6 +42,19 @@ func (s *Server) withConsole(api *httpapi.API, links []ui.NavLink) (http.Handler
 			api.ServeHTTP(w, r)
 		}
 	}), nil
+}
+
+// netBoxAtRoot leads requests for /api/ to the lists of NetBox.
+func netBoxAtRoot(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			at := *r.URL
+			at.Path, at.RawPath = strings.TrimSuffix(netboxapi.Path, "/api")+at.Path, ""
+			r = r.WithContext(r.Context())
+			r.URL = &at
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // opensHome reports whether a browser opens / as a page.

@@ -215,6 +215,9 @@ func (s *Server) build(ctx context.Context, o *Options) (err error) {
 	if s.handler, err = s.withConsole(api, o.ConsoleLinks); err != nil {
 		return err
 	}
+	if s.settings.NetBoxAtRoot {
+		s.handler = netBoxAtRoot(s.handler)
+	}
 	if s.settings.DatabaseReadURL != "" {
 		s.handler = httpapi.ReadAfter(s.handler)
 	}

@@ -69,6 +69,7 @@ type Settings struct {
 	Review []string // changes that have to be proposed: a resource and a role, such as devices:editor, in which * is all
 
 	ImportPrivate   bool   // whether administrators may import from private addresses
+	NetBoxAtRoot    bool   // whether clients of NetBox get the address of the server itself
 	WebhooksPrivate bool   // whether webhooks may be sent to private addresses
 	WebhooksKey     string // encrypts the secrets of webhooks; "" for a generated one in the database
 
@@ -144,6 +145,7 @@ func table(s *Settings) []settings.Setting {
 		{Name: "RATE_LIMIT_REDIS_URL", Doc: "Redis server that stores the counters, to share them among several servers: redis://user:password@host:6379, rediss:// for TLS; unset: this process", Value: settings.Hidden(&s.RateLimitRedisURL, checkRedisURL)},
 		{Name: "REVIEW", Doc: "comma-separated resources and roles whose changes another user has to approve, such as devices:admin,links:editor; * is all", Value: settings.List(&s.Review)},
 		{Name: "IMPORT_PRIVATE", Default: "false", Doc: "let administrators import from a NetBox at an address of this machine or of a private network", Value: settings.Bool(&s.ImportPrivate)},
+		{Name: "NETBOX_AT_ROOT", Default: "false", Doc: "answer clients of NetBox at /api/ too, so that they get the address of the server without /netbox", Value: settings.Bool(&s.NetBoxAtRoot)},
 		{Name: "WEBHOOKS_PRIVATE", Default: "false", Doc: "let webhooks be sent to addresses of this machine or of a private network", Value: settings.Bool(&s.WebhooksPrivate)},
 		{Name: "WEBHOOKS_KEY", Secret: true, Doc: "key that encrypts the secrets of webhooks in the database, at least 32 bytes; unset: a generated one that is stored there too", Value: settings.Hidden(&s.WebhooksKey, checkJWTSecret)},
 		{Name: "MAX_CONNECTIONS", Default: "1024", Doc: "maximum number of open connections", Value: settings.Int(&s.MaxConnections, settings.From(1, 1<<20))},

@@ -12,6 +12,7 @@ import (
 	"github.com/ashlar-go/ashlar/inventory/feature/imports"
 	"github.com/ashlar-go/ashlar/inventory/feature/ipam"
 	"github.com/ashlar-go/ashlar/inventory/feature/metrics"
+	"github.com/ashlar-go/ashlar/inventory/feature/netboxapi"
 	"github.com/ashlar-go/ashlar/inventory/feature/overview"
 	"github.com/ashlar-go/ashlar/inventory/feature/proposals"
 	"github.com/ashlar-go/ashlar/inventory/feature/racks"
@@ -33,6 +34,7 @@ func Features() []*feature.Feature {
 		imports.New(),
 		ipam.New(),
 		metrics.New(),
+		netboxapi.New(),
 		overview.New(),
 		proposals.New(),
 		racks.New(),

@@ -227,7 +227,7 @@ func CheckRights(t *testing.T, f *feature.Feature, table map[string]Rights) {
 	t.Parallel()
 	a := New(t, nil, f)
 	result := func(c *httpxtest.Client, op *feature.Operation) string {
-		path := strings.NewReplacer("{id}", a.Users["root"].ID).Replace(op.Path)
+		path := strings.NewReplacer("{id}", a.Users["root"].ID, "{$}", "").Replace(op.Path)
 		switch c.Send(op.Method, path, nil).Code {
 		case http.StatusUnauthorized:
 			return "1"
