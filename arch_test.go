@@ -66,7 +66,7 @@ var weakRandom = []string{
 // clients names the packages that may import a third-party module, by the prefix of its
 // import paths. Programs, examples and tests of packages above the core are free.
 var clients = map[string][]string{
-	"github.com/google/uuid":                    {"inventory*", "inventory/*", "bookcatalog*", "internal/tracing"},
+	"github.com/google/uuid":                    {"inventory*", "inventory/*", "inventory/feature/netboxapi", "bookcatalog*", "internal/tracing"},
 	"github.com/go-playground/validator/v10":    {"bookcatalog"},
 	"golang.org/x/crypto":                       {"inventory/auth"},
 	"golang.org/x/text":                         {"inventory"},

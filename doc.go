@@ -91,6 +91,7 @@
 //   - [github.com/ashlar-go/ashlar/inventory/feature/imports]: rows of a file are imported.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/ipam]: free addresses and prefixes.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/logins]: users log in, and have passwords, sessions and API tokens.
+//   - [github.com/ashlar-go/ashlar/inventory/feature/netboxapi]: clients of NetBox read the inventory.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/metrics]: the latest measurements, and those over time.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/overview]: what the home page and locations say about devices.
 //   - [github.com/ashlar-go/ashlar/inventory/feature/proposals]: changes that somebody else approves.

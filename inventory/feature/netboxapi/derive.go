@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -304,48 +305,109 @@ func (p *page) withoutRecord() (all []records.Record, err error) {
 // finds them.
 const maxReading = time.Minute
 
-// cache remembers the addresses without a record, which take long to find, as long as nothing changes.
+// maxRemembered is the maximum number of devices whose addresses are remembered.
+const maxRemembered = 100_000
+
+// cache remembers the addresses of devices, which take long to find, as long as nothing changes: what everybody sees who
+// sees all.
 type cache struct {
-	chain records.AuditChain
-	lock  chan struct{} // full while it is in use
-	at    records.AuditPosition
-	found []records.Record
+	chain records.AuditChain // nil for none
+
+	reading chan struct{} // full while all addresses are read
+	mu      sync.Mutex
+	at      records.AuditPosition
+	primary map[string]*inventory.Address // by device
+	others  []records.Record              // without a record; nil if they are unknown
 }
 
 func newCache(store records.Store) *cache {
 	chain, _ := store.(records.AuditChain)
-	return &cache{chain: chain, lock: make(chan struct{}, 1)}
+	return &cache{chain: chain, reading: make(chan struct{}, 1)}
 }
 
-// addresses returns the addresses without a record that the sender may see. Only what everybody sees who sees all is
-// remembered.
-func (c *cache) addresses(p *page) ([]records.Record, error) {
-	schema := p.r.Inventory.Records().Schema()
-	all := c.chain != nil && p.r.Inventory.SeesAll()
+// now returns the end of the audit log, and forgets what was before it. ok is false if nothing may be remembered for the
+// sender.
+func (c *cache) now(p *page) (head records.AuditPosition, ok bool, err error) {
+	ok = c.chain != nil && p.r.Inventory.SeesAll()
 	for _, name := range []string{"devices", "interfaces", "addresses"} {
-		r, _ := schema.Named(name)
-		all = all && p.r.Inventory.May(r, records.RouteList) == nil
+		r, _ := p.r.Inventory.Records().Schema().Named(name)
+		ok = ok && p.r.Inventory.May(r, records.RouteList) == nil
 	}
-	if !all {
+	if ok {
+		head, err = c.chain.AuditHead(p.ctx)
+	}
+	if ok = ok && err == nil && len(head.Hash) > 0; ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !bytes.Equal(head.Hash, c.at.Hash) {
+			c.at, c.primary, c.others = head, map[string]*inventory.Address{}, nil
+		}
+	}
+	return head, ok, err
+}
+
+// primaries finds the primary addresses of the devices of a page.
+func (c *cache) primaries(p *page) error {
+	head, ok, err := c.now(p) // before the records, which may be newer
+	if err != nil || !ok {
+		return cmp.Or(err, p.loadPrimary())
+	}
+	c.mu.Lock()
+	known := bytes.Equal(head.Hash, c.at.Hash)
+	for _, rec := range p.found {
+		a, found := c.primary[idOf(rec)]
+		p.has[idOf(rec)].primary, known = a, known && found
+	}
+	c.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := p.loadPrimary(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if bytes.Equal(head.Hash, c.at.Hash) && len(c.primary)+len(p.found) <= maxRemembered {
+		for _, rec := range p.found {
+			c.primary[idOf(rec)] = p.has[idOf(rec)].primary
+		}
+	}
+	return nil
+}
+
+// addresses returns the addresses without a record that the sender may see.
+func (c *cache) addresses(p *page) ([]records.Record, error) {
+	if _, ok, err := c.now(p); err != nil || !ok {
+		if err != nil {
+			return nil, err
+		}
 		return p.withoutRecord()
 	}
 	select {
-	case c.lock <- struct{}{}:
-		defer func() { <-c.lock }()
+	case c.reading <- struct{}{}:
+		defer func() { <-c.reading }()
 	case <-p.ctx.Done():
 		return nil, p.ctx.Err()
 	}
-	head, err := c.chain.AuditHead(p.ctx) // before the records, which may be newer
-	if err != nil || len(head.Hash) > 0 && bytes.Equal(head.Hash, c.at.Hash) {
-		return c.found, err
+	head, _, err := c.now(p)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	found := c.others
+	c.mu.Unlock()
+	if found != nil {
+		return found, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), maxReading)
 	defer cancel()
 	reading := *p
 	reading.ctx = ctx
-	found, err := reading.withoutRecord()
-	if err == nil {
-		c.at, c.found = head, found
+	found, err = reading.withoutRecord()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil && bytes.Equal(head.Hash, c.at.Hash) {
+		c.others = append([]records.Record{}, found...)
 	}
 	return found, err
 }

@@ -135,6 +135,20 @@ func testObjects(t *testing.T, g *featuretest.API) {
 	require.Len(t, all["e1"]["tagged_vlans"], 1)
 	require.Equal(t, "tagged", at(all["e1"], "mode.value"))
 	require.Equal(t, 1_000_000.0, all["e1"]["speed"])
+	for range 2 { // what is remembered is of now
+		g.As("root").Send("PATCH", "/devices/"+ids["sw2"], object{"ip": "10.0.0.3"}).Want(200)
+		_, all = get(t, g, "dcim/devices/?name=sw2")
+		require.Equal(t, "10.0.0.3/32", at(all["sw2"], "primary_ip.address"))
+		_, all = get(t, g, "ipam/ip-addresses/")
+		require.Contains(t, all, "10.0.0.3/32")
+		g.As("root").Send("PATCH", "/interfaces/"+ids["sw2e1"], object{"ip_address": "10.0.0.3/24"}).Want(200)
+		_, all = get(t, g, "ipam/ip-addresses/")
+		require.NotContains(t, all, "10.0.0.3/32")
+		_, all = get(t, g, "dcim/devices/?name=sw2")
+		require.Equal(t, ids["sw2e1"], at(all["sw2"], "primary_ip.id"))
+		g.As("root").Send("PATCH", "/interfaces/"+ids["sw2e1"], object{"ip_address": "10.0.0.2/24"}).Want(200)
+		g.As("root").Send("PATCH", "/devices/"+ids["sw2"], object{"ip": "10.0.0.2"}).Want(200)
+	}
 }
 
 func TestFilters(t *testing.T) { featuretest.OnStores(t, testFilters, netboxapi.New) }

@@ -6,10 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature"
@@ -47,7 +44,6 @@ type page struct {
 
 	locations []records.Record // all, once they are known
 	prefixes  map[string]int64 // their number by location
-	err       error
 }
 
 // of is what an interface or a device has.
@@ -88,7 +84,7 @@ func (p *page) read(l *list) error {
 	}
 	switch p.found[0].(type) {
 	case *inventory.Device:
-		return p.loadPrimary()
+		return p.cache.primaries(p)
 	case *inventory.Interface:
 		return p.loadPorts()
 	}
@@ -98,34 +94,26 @@ func (p *page) read(l *list) error {
 // maxLookup is the number of ids of one query.
 const maxLookup = 500
 
-// where calls f with the records that the sender may see whose field has one of some values. It reads two parts at a time.
+// where calls f with the records that the sender may see whose field has one of some values.
 func (p *page) where(resource, field string, values []string, f func(records.Record), more ...records.Filter) error {
 	r, _ := p.r.Inventory.Records().Schema().Named(resource)
 	if r == nil || p.r.Inventory.May(r, records.RouteList) != nil {
 		return nil
 	}
-	var one sync.Mutex
-	reading, ctx := errgroup.WithContext(p.ctx)
-	reading.SetLimit(2)
 	for some := range slices.Chunk(values, maxLookup) {
 		q := (&records.Query{Resource: r, Limit: 2 * maxLimit}).WhereIn(field, some)
 		if field != "host" {
 			q.Sort = []records.SortKey{{Field: q.Filters[0].Field}} // in the order of its index
 		}
 		q.Filters = append(q.Filters, more...)
-		reading.Go(func() error {
-			for rec, err := range records.All(ctx, p.r.Inventory.Records(), q) {
-				if err != nil {
-					return err
-				}
-				one.Lock()
-				f(rec)
-				one.Unlock()
+		for rec, err := range records.All(p.ctx, p.r.Inventory.Records(), q) {
+			if err != nil {
+				return err
 			}
-			return nil
-		})
+			f(rec)
+		}
 	}
-	return reading.Wait()
+	return nil
 }
 
 // load reads what records refer to: of these the locations around them and the devices that they belong to.
@@ -301,7 +289,7 @@ func (p *page) members(b []byte, pairs ...any) []byte {
 			b = append(b, ',')
 		}
 		b = append(encode.String(b, pairs[i].(string)), ':')
-		switch v := pairs[i+1].(type) {
+		switch v := pairs[i+1].(type) { // #nosec G602 -- they come in pairs
 		case raw:
 			b = append(b, v...)
 		case string:
