@@ -12,14 +12,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ashlar-go/ashlar/internal/postgrestest"
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/internal/servertest"
+	"github.com/ashlar-go/ashlar/inventory/feed"
 )
 
 // webhookSecret is the secret of all rules here.
@@ -213,4 +218,75 @@ func TestWebhooksOfProcesses(t *testing.T) {
 		return strings.Contains(state, `"sent":4000`)
 	})
 	others[1].stop()
+}
+
+// TestSoakOfProcesses: three inventoryd with a database have writers, a follower of the feed, a client of NetBox and a
+// webhook. Nothing is lost, and make soak checks that their memory stays bounded.
+func TestSoakOfProcesses(t *testing.T) {
+	t.Parallel()
+	soak := scaletest.Soak(t)
+	length := max(soak, 2*time.Second)
+	url := ordinaryUser(t, postgrestest.Start(t))
+	receiver, received := startReceiver(t)
+	var all []*inventory
+	for range 3 {
+		all = append(all, startInventory(t, url, map[string]string{"WEBHOOKS_PRIVATE": "true", "RATE_LIMIT": "0"}))
+	}
+	all[0].addWebhook("http://"+receiver.Addr+"/", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var followed atomic.Int64
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		err := feed.Follow(ctx, all[1].url, all[1].token, "0", &feed.Options{Resources: []string{"vrfs"}}, func(c feed.Change) error {
+			if name := c.Changes["name"].After; name != fmt.Sprint("v", followed.Load()) {
+				return fmt.Errorf("change %d is %v", followed.Load(), name)
+			}
+			followed.Add(1)
+			return nil
+		})
+		assert.ErrorIs(t, err, context.Canceled)
+	})
+	for n := range 2 { // writers of the same devices, and a reader
+		wait.Go(func() {
+			for round := 0; ctx.Err() == nil; round++ {
+				i := all[(n+round)%3]
+				if code, body := i.send("POST", "/import?resource=devices&format=jsonl", fmt.Sprintf(`{"hostname":"d%d","ip":"10.0.0.%d","notes":"%d of %d"}`, round%200, round%200, round, n)); code != 200 && code != 503 {
+					t.Errorf("%d %s", code, body)
+				}
+				if code, body := i.send("GET", "/netbox/api/dcim/devices/?limit=0", ""); code != 200 {
+					t.Errorf("%d %s", code, body)
+				}
+			}
+		})
+	}
+	memory := func() (sizes []int) {
+		for _, i := range all {
+			sizes = append(sizes, (&server{process: i.process}).memory())
+		}
+		return sizes
+	}
+	began, sent := time.Now(), 0
+	var before []int
+	for time.Since(began) < length {
+		all[sent/10%3].createVRFs(sent, 10)
+		sent += 10
+		if before == nil && time.Since(began) > length/5 {
+			before = memory()
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	requireDelivered(t, received, sent, 0)
+	eventually(t, "the follower has all changes", func() bool { return followed.Load() == int64(sent) })
+	cancel()
+	wait.Wait()
+	after := memory()
+	t.Logf("%d changes; memory after a fifth of the time %d, at its end %d bytes", sent, before, after)
+	for n, i := range all {
+		if soak > 0 {
+			require.Less(t, after[n], before[n]+soakGrowth())
+		}
+		require.Equal(t, sent, i.count("vrfs"))
+		i.stop()
+	}
 }
