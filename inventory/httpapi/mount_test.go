@@ -194,3 +194,18 @@ func TestOwnRights(t *testing.T) {
 	fired = "jane"
 	c.Send("POST", "/devices", device("b")).WantError(401, "Unauthorized: Invalid or expired token")
 }
+
+// TestNothingProposes: without a feature for proposals the parameter is an unknown one, of lists too.
+func TestNothingProposes(t *testing.T) {
+	t.Parallel()
+	api, err := httpapi.New(records.New(records.NewMemStore(builtIn), nil), authenticatorOf("admin"), nil)
+	ok(t, err)
+	for _, target := range []string{"GET /devices", "GET /devices/" + unknown, "POST /devices", "DELETE /devices"} {
+		method, path, _ := strings.Cut(target, " ")
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, httptest.NewRequest(method, path+"?propose=x", http.NoBody))
+		if w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		}
+	}
+}

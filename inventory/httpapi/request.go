@@ -65,7 +65,7 @@ func (a *API) serve(rt *route) http.Handler {
 		}
 		var res *feature.Response
 		switch {
-		case err == nil && c.query.Has("propose") && !c.dryRun:
+		case err == nil && c.query.Has("propose") && !c.dryRun && slices.Contains(rt.params(), "propose"):
 			res, err = c.propose()
 		case err == nil:
 			res, err = rt.handle(c)
