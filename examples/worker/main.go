@@ -49,7 +49,6 @@ func work(ctx context.Context, c *http.Client, url string, goroutines, calls int
 				if err != nil {
 					return
 				}
-				// At once an error if the turn is after the deadline of ctx.
 				if response, err := c.Do(r); err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK {
 					done.Add(1)
 				}
