@@ -90,7 +90,7 @@ func compareClients(t *testing.T, n *netboxtest.NetBox, database string) {
 		defer close(ended)
 		cli.Run(ctx, "inventoryd", run, cli.Env{
 			Args: []string{"-addr", "127.0.0.1:0", "-database-url", database}, Stdout: io.Discard, Stderr: errs,
-			Environ: map[string]string{"ADMIN_PASSWORD": "correct horse battery", "RATE_LIMIT": "100000", "LOG_LEVEL": "error"},
+			Environ: map[string]string{"ADMIN_PASSWORD": "correct horse battery", "RATE_LIMIT": "100000", "LOG_LEVEL": "error", "NETBOX_AT_ROOT": "true"},
 		})
 	}()
 	defer func() { cancel(); <-ended }()
@@ -116,7 +116,7 @@ func compareClients(t *testing.T, n *netboxtest.NetBox, database string) {
 		require.NoError(t, json.Unmarshal(out, &found))
 		return found
 	}
-	want, got := read(n.URL, n.Token), read(address+"/netbox", login.Token)
+	want, got := read(n.URL, n.Token), read(address, login.Token)
 	for name := range want {
 		assert.Equal(t, want[name], got[name], name)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -273,6 +274,9 @@ func (p *page) withoutRecord() (all []records.Record, err error) {
 		return nil, err
 	}
 	for some := range slices.Chunk(devices, maxLimit) {
+		if len(all) > maxRemembered {
+			break
+		}
 		part := &page{ctx: p.ctx, r: p.r, found: some, known: map[string]records.Record{}, has: map[string]*of{}, ports: map[string]*inventory.Interface{}}
 		for _, rec := range some {
 			part.has[idOf(rec)] = &of{}
@@ -296,6 +300,9 @@ func (p *page) withoutRecord() (all []records.Record, err error) {
 				all = append(all, has.primary)
 			}
 		}
+	}
+	if len(all) > maxRemembered {
+		return nil, &records.Error{Kind: records.Invalid, Message: fmt.Sprintf("More than %d interfaces have an address without a record of its own: import these as addresses", maxRemembered)}
 	}
 	slices.SortFunc(all, func(a, b records.Record) int { return cmp.Compare(idOf(a), idOf(b)) })
 	return all, nil

@@ -18,8 +18,7 @@ import (
 func (p *page) append(b []byte, rec records.Record, whole bool) []byte {
 	path, display, brief, more := p.object(rec, whole)
 	base := rec.Meta()
-	b = append(append(append(append(append(append(b, `{"id":"`...), base.ID...), `","url":"`...), p.base...), '/'), path...)
-	b = encode.String(append(append(append(b, '/'), base.ID...), `/","display":`...), display)
+	b = p.members(append(b, '{'), "id", base.ID, "url", p.base+"/"+path+"/"+base.ID+"/", "display", display)
 	b = p.members(b, brief...)
 	if whole {
 		b = p.members(p.members(b, more...), "custom_fields", p.custom(rec), "created", base.CreatedAt, "last_updated", base.UpdatedAt)

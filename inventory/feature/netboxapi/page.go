@@ -163,14 +163,21 @@ func (p *page) isNull(resource, field string, is bool) records.Filter {
 	return records.Filter{Field: f, Op: records.IsNull, Value: is}
 }
 
+// maxTagged is the maximum number of tagged VLANs of the interfaces of a page.
+const maxTagged = 100_000
+
 // loadPorts reads the tagged VLANs, cables and numbers of addresses of interfaces.
 func (p *page) loadPorts() error {
 	all := ids(p.found)
 	var vlans []records.Record
 	err := p.where("tagged-vlans", "interface_id", all, func(rec records.Record) {
-		v := rec.(*inventory.TaggedVLAN)
-		p.has[v.InterfaceID].vlans, vlans = append(p.has[v.InterfaceID].vlans, v.VLANID), append(vlans, v)
+		if v := rec.(*inventory.TaggedVLAN); len(vlans) <= maxTagged {
+			p.has[v.InterfaceID].vlans, vlans = append(p.has[v.InterfaceID].vlans, v.VLANID), append(vlans, v)
+		}
 	})
+	if len(vlans) > maxTagged {
+		err = records.Refuse("limit", records.TooMany(maxTagged, "tagged VLANs of a page: ask for fewer interfaces"))
+	}
 	if err == nil {
 		err = p.load(vlans)
 	}

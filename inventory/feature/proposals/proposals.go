@@ -447,7 +447,7 @@ func pages() site.Pages {
 		{Pattern: "GET /proposals", Handle: showList},
 		{Pattern: "GET /proposals/{id}", Handle: func(q *site.Request) error { return showOne(q, http.StatusOK, nil) }},
 		{Pattern: "POST /proposals/{id}/{do}", Handle: press},
-	}, Entries: []site.Entry{{Label: "Proposals", Path: "/proposals", Icon: "check", Order: 710, Show: func(*site.Request) bool { return true }}}}
+	}, Entries: []site.Entry{{Label: "Proposals", Path: "/proposals", Icon: "check", Group: "Administration", Order: 850, Show: func(*site.Request) bool { return true }}}}
 }
 
 // showList shows the proposals, open ones first.
