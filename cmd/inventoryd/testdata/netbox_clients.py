@@ -8,7 +8,7 @@ from nornir_netbox.plugins.inventory.netbox import NetBoxInventory2
 
 url, directory, changes = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
 token = os.environ["NETBOX_TOKEN"]
-skipped = lambda name: not name or name.startswith(("twin", "Acme SW48 (")) or len(name) == 36  # whose names an import changes
+skipped = lambda name: not name or name.isdigit() or name.startswith(("twin", "Acme SW48 (")) or len(name) == 36  # whose names an import changes
 
 
 def value(o, path):
