@@ -15,6 +15,7 @@ import (
 // declarations follows the records that declare parts of the schema (records.Declarer).
 type declarations struct {
 	mu      sync.Mutex    // held while a transaction commits that changes the schema
+	refresh chan struct{} // full while the store adopts the schema of the database
 	changed chan struct{} // a statement failed because the schema may have changed
 	stop    context.CancelFunc
 	stopped chan struct{}
@@ -177,13 +178,25 @@ func (t *transaction) commit(ctx context.Context) error {
 	return nil
 }
 
+// refreshing is the key of a context in which the store adopts the schema.
+type refreshing struct{}
+
 // refresh adopts the schema that the records in the database declare, and generates what the
-// database lacks of it.
+// database lacks of it. Calls that come meanwhile wait for the first one, which does it for all.
 func (s *Store) refresh(ctx context.Context) error {
-	schema := s.Schema()
-	if len(schema.Declaring()) == 0 {
+	if len(s.Schema().Declaring()) == 0 {
 		return nil
 	}
+	if ctx.Value(refreshing{}) == nil { // else its transaction runs again
+		select {
+		case s.declarations.refresh <- struct{}{}:
+			defer func() { <-s.declarations.refresh }()
+		case <-ctx.Done():
+			return s.failure(ctx, "wait for the schema", ctx.Err())
+		}
+		ctx = context.WithValue(ctx, refreshing{}, true)
+	}
+	schema := s.Schema()
 	e := &executor{shared: s.shared, schema: schema, db: s.fresh(), until: time.Now().Add(s.opts.Timeout)}
 	if now, err := e.stamp(ctx); err != nil || now == stampOf(schema) {
 		return s.failure(ctx, "read the schema", err)

@@ -69,7 +69,7 @@ func New(ctx context.Context, writer, reader *sql.DB, d Dialect, schema *records
 	s := &Store{writer: writer, reader: reader, shared: &shared{
 		dialect: d, caches: map[*sql.DB]*statementCache{},
 		exclusive: make(chan struct{}, 1), chainLock: make(chan struct{}, 1),
-		declarations: declarations{changed: make(chan struct{}, 1)},
+		declarations: declarations{changed: make(chan struct{}, 1), refresh: make(chan struct{}, 1)},
 	}}
 	if opts != nil {
 		s.opts = *opts
