@@ -180,7 +180,11 @@ func (p *page) device(d *inventory.Device) []any {
 	site, location := p.at(d.LocationID)
 	deviceType := p.ref(d.DeviceTypeID)
 	if d.DeviceTypeID == nil && (d.Model != "" || d.Vendor != "") {
-		deviceType = p.append(nil, newType(d), false)
+		key := [2]string{"dcim/device-types/" + d.Vendor, d.Model}
+		if p.texts[key] == nil {
+			p.texts[key] = p.append(nil, newType(d), false)
+		}
+		deviceType = p.texts[key]
 	}
 	primary, primary4, primary6 := null, null, null
 	if a := p.has[d.ID].primary; a != nil {

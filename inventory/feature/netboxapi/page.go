@@ -295,7 +295,7 @@ func (p *page) members(b []byte, pairs ...any) []byte {
 		if b[len(b)-1] != '{' {
 			b = append(b, ',')
 		}
-		b = append(encode.String(b, pairs[i].(string)), ':')
+		b = append(append(append(b, '"'), pairs[i].(string)...), `":`...) // names need no escapes
 		switch v := pairs[i+1].(type) { // #nosec G602 -- they come in pairs
 		case raw:
 			b = append(b, v...)
