@@ -89,8 +89,9 @@ test: ## run the tests that every change needs (6 minutes)
 	$(LESSGC) $(TESTSUM) -short ./...
 
 # The packages whose tests "make test-all" runs in full with the race detector: they start the
-# programs, which are built with it too.
-PROGRAMS = cmd/internal/(attack|browsertest|e2e)$$
+# programs, which are built with it too. Those in a browser run once, without it and by themselves:
+# their time is that of the browser.
+PROGRAMS = cmd/internal/(attack|e2e)$$
 
 # Races are found by the tests of -short; long simulations and measurements run without the detector.
 test-all: ## run all tests, with the race detector where there is a C compiler (22 minutes)
@@ -99,6 +100,8 @@ test-all: ## run all tests, with the race detector where there is a C compiler (
 		echo "== go test $$race, tests of whole programs"; \
 		$(LESSGC) $(TESTSUM) $$race -shuffle=on -skip=Soak -timeout=20m $$(go list ./... | grep -E '$(PROGRAMS)') || exit 1; \
 	fi; \
+	echo "== go test, tests in a browser"; \
+	$(LESSGC) $(TESTSUM) -shuffle=on -timeout=30m ./cmd/internal/browsertest || exit 1; \
 	for module in $(MODULES); do \
 		if [ -n "$$race" ]; then \
 			echo "== $$module: go test -short $$race"; \
@@ -106,7 +109,7 @@ test-all: ## run all tests, with the race detector where there is a C compiler (
 		fi; \
 		echo "== $$module: go test"; \
 		(cd "$$module" && $(LESSGC) $(TESTSUM) -shuffle=on -timeout=20m $$(go list ./... | \
-			if [ -n "$$race" ]; then grep -vE 'cmd/internal/(browsertest|e2e)$$'; else cat; fi)) || exit 1; \
+			grep -v cmd/internal/browsertest | if [ -n "$$race" ]; then grep -v cmd/internal/e2e; else cat; fi)) || exit 1; \
 	done; \
 	$(MAKE) --no-print-directory soak SOAK=30s SOAKFLAGS="$$race" FUZZPACKAGES="./httpx ./manifest ./ratelimit"
 

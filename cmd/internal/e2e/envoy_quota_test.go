@@ -368,7 +368,7 @@ func TestEnvoyQuotaShared(t *testing.T) {
 	store := redistest.Start(t, nil)
 	var servers []string
 	for range 2 {
-		s := serve(t, map[string]string{"shop.yaml": "domain: shop\ndescriptors:\n- key: client\n  rate_limit: {requests_per_unit: 100000, unit: minute}\n"}, map[string]string{
+		s := serve(t, map[string]string{"shop.yaml": "domain: shop\ndescriptors:\n- key: client\n  rate_limit: {requests_per_unit: 25000, unit: second, unit_multiplier: 20}\n"}, map[string]string{
 			"QUOTA_ENABLED": "true", "REDIS_SOCKET_TYPE": "tcp", "REDIS_URL": store.Addr, "LOG_LEVEL": "error",
 		})
 		servers = append(servers, s.grpc)
@@ -377,8 +377,8 @@ func TestEnvoyQuotaShared(t *testing.T) {
 	for i := range 3 {
 		all = append(all, startQuotaEnvoy(t, servers[i%2]))
 	}
-	counts := passedBy(t, time.Minute, time.Now().Truncate(time.Minute).Add(3*time.Minute), all, 2500)
-	requireUsed(t, counts, 2, 100_000)
+	counts := passedBy(t, 20*time.Second, time.Now().Truncate(20*time.Second).Add(60*time.Second), all, 2000)
+	requireUsed(t, counts, 2, 25_000)
 }
 
 // windowHeader has the window in which a request was sent. The upstream counts it if it arrives in the same one.
@@ -393,7 +393,7 @@ func TestEnvoyQuotaKilled(t *testing.T) {
 	}
 	envoyProgram(t)
 	const (
-		window, ttl, limit, windows = 20 * time.Second, 4 * time.Second, 4000, 4
+		window, ttl, limit, windows = 20 * time.Second, 4 * time.Second, 4000, 3
 		rate                        = 150 // of each of three Envoys: 225 %
 	)
 	begin := time.Now().Truncate(window)
@@ -471,7 +471,7 @@ func TestEnvoyQuotaKilled(t *testing.T) {
 		require.LessOrEqual(t, passed[n].Load(), int64(limit), "window %d, seed %d", n, seed)
 	}
 	t.Logf("%d Envoys and %d instances killed, seed %d: passed of sent by window:%s", kills[0], kills[1], seed, text)
-	require.Greater(t, passed[0].Load()+passed[1].Load()+passed[2].Load()+passed[3].Load(), int64(limit), "quotas were assigned")
+	require.Greater(t, passed[0].Load()+passed[1].Load()+passed[2].Load(), int64(limit), "quotas were assigned")
 }
 
 // TestEnvoyQuotaCost compares the CPU time of ratelimitd per decision: with the filter ratelimit, and with quotas of ten

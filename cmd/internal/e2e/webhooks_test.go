@@ -158,12 +158,16 @@ func TestWebhookReceiverExample(t *testing.T) {
 	w.stop()
 }
 
-// TestWebhooksKilled kills the receiver and inventoryd, again and again: no message is missing, and all are in order.
+// TestWebhooksKilled kills the receiver and inventoryd, again and again: no message is missing, and all are in order. Without
+// -short and -race there are 100,000.
 func TestWebhooksKilled(t *testing.T) {
 	t.Parallel()
 	n := 100_000
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		n = 3000
+	case scaletest.Race():
+		n = 20_000
 	}
 	receiver, received := startReceiver(t)
 	file, environ := filepath.Join(t.TempDir(), "inventory.db"), map[string]string{"WEBHOOKS_PRIVATE": "true", "WEBHOOKS_KEY": strings.Repeat("k", 32)}
