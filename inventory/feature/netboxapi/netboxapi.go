@@ -184,7 +184,7 @@ func serve(ctx context.Context, r *feature.Request, l *list, id string) (res *fe
 	case id != "" && len(p.found) == 0:
 		return nil, &records.Error{Kind: records.NotFound, Message: "No object of " + l.path + " has this id"}
 	}
-	b := make([]byte, 0, 256+len(p.found)*2048)
+	b := make([]byte, 0, 256+len(p.found)*3072)
 	if err := httpx.Reserve(ctx, int64(cap(b))); err != nil {
 		return nil, err
 	}

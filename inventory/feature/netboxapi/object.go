@@ -52,11 +52,14 @@ func (p *page) custom(rec records.Record) raw {
 			p.extra = slices.DeleteFunc(r.Fields(), func(f *records.Field) bool { return !f.Extra })
 		}
 	}
-	b := raw("{")
+	if len(p.extra) == 0 {
+		return "{}"
+	}
+	b := []byte("{")
 	for _, f := range p.extra {
 		b = p.members(b, f.Name, raw(encode.Value(nil, f, f.Value(rec))))
 	}
-	return append(b, '}')
+	return raw(append(b, '}'))
 }
 
 // object returns the path of the list of a record, its name, and the members of its object: those of the brief form, and if
@@ -181,14 +184,14 @@ func (p *page) device(d *inventory.Device) []any {
 	deviceType := p.ref(d.DeviceTypeID)
 	if d.DeviceTypeID == nil && (d.Model != "" || d.Vendor != "") {
 		key := [2]string{"dcim/device-types/" + d.Vendor, d.Model}
-		if p.texts[key] == nil {
-			p.texts[key] = p.append(nil, newType(d), false)
+		if p.texts[key] == "" {
+			p.texts[key] = raw(p.append(nil, newType(d), false))
 		}
 		deviceType = p.texts[key]
 	}
 	primary, primary4, primary6 := null, null, null
 	if a := p.has[d.ID].primary; a != nil {
-		if primary = p.append(nil, a, false); strings.Contains(a.Address, ":") {
+		if primary = raw(p.append(nil, a, false)); strings.Contains(a.Address, ":") {
 			primary6 = primary
 		} else {
 			primary4 = primary
@@ -224,7 +227,7 @@ func (p *page) port(i *inventory.Interface) []any {
 			end = "B"
 		}
 	}
-	vlans := raw("[")
+	vlans := []byte("[")
 	for n, id := range has.vlans {
 		if n > 0 {
 			vlans = append(vlans, ',')
@@ -235,7 +238,7 @@ func (p *page) port(i *inventory.Interface) []any {
 	return []any{
 		"vdcs", raw("[]"), "module", null, "label", "", "type", choice(cmp.Or(i.Type, "other"), nil), "enabled", enabled, "parent", p.ref(i.ParentID), "bridge", null, "lag", p.ref(i.LAGID), "mtu", i.MTU,
 		"mac_address", mac, "primary_mac_address", null, "mac_addresses", raw("[]"), "speed", speed, "duplex", null, "wwn", null, "mgmt_only", false, "mode", choice(i.Mode, modes),
-		"untagged_vlan", p.ref(i.UntaggedVLANID), "tagged_vlans", append(vlans, ']'), "qinq_svlan", null, "mark_connected", false, "cable", cable, "cable_end", end, "link_peers", raw("[]"),
+		"untagged_vlan", p.ref(i.UntaggedVLANID), "tagged_vlans", raw(append(vlans, ']')), "qinq_svlan", null, "mark_connected", false, "cable", cable, "cable_end", end, "link_peers", raw("[]"),
 		"vrf", null, "l2vpn_termination", null, "connected_endpoints", null, "connected_endpoints_type", null, "connected_endpoints_reachable", null,
 		"count_ipaddresses", has.addresses, "count_fhrp_groups", 0, "_occupied", has.cable != nil,
 	}
@@ -255,10 +258,10 @@ func (p *page) ends(port, front, rear, termination *string) raw {
 			kind = strings.TrimSuffix(strings.ReplaceAll(strings.Replace(p.termination(t), "/", ".", 1), "-", ""), "s")
 		}
 	}
-	if p.ref(id)[0] == 'n' {
-		return raw("[]")
+	if p.ref(id) == null {
+		return "[]"
 	}
-	return append(p.members(raw("[{"), "object_type", kind, "object_id", *id, "object", p.ref(id)), "}]"...)
+	return raw(append(p.members([]byte("[{"), "object_type", kind, "object_id", *id, "object", p.ref(id)), "}]"...))
 }
 
 // termination returns the list in which NetBox has a termination.

@@ -55,9 +55,9 @@ type of struct {
 }
 
 // raw is a value in JSON.
-type raw []byte
+type raw string
 
-var null = raw("null")
+const null raw = "null"
 
 // read reads the records of the page, and what they refer to.
 func (p *page) read(l *list) error {
@@ -296,7 +296,7 @@ func (p *page) members(b []byte, pairs ...any) []byte {
 			b = append(b, ',')
 		}
 		b = append(append(append(b, '"'), pairs[i].(string)...), `":`...) // names need no escapes
-		switch v := pairs[i+1].(type) { // #nosec G602 -- they come in pairs
+		switch v := pairs[i+1].(type) {                                   // #nosec G602 -- they come in pairs
 		case raw:
 			b = append(b, v...)
 		case string:
@@ -320,7 +320,7 @@ func choice(value string, names map[string]string) raw {
 	}
 	label := strings.ReplaceAll(value, "-", " ")
 	label = strings.ToUpper(label[:1]) + label[1:]
-	return append(encode.String(append(encode.String(raw(`{"value":`), value), `,"label":`...), label), '}')
+	return raw(append(encode.String(append(encode.String([]byte(`{"value":`), value), `,"label":`...), label), '}'))
 }
 
 // ref returns the brief object of a record, null for none and for one that the sender may not see.
@@ -334,22 +334,22 @@ func (p *page) ref(id *string) raw {
 // refTo returns the brief object of a record.
 func (p *page) refTo(rec records.Record) raw {
 	id := rec.Meta().ID
-	if p.nested[id] == nil {
-		p.nested[id] = p.append(nil, rec, false)
+	if p.nested[id] == "" {
+		p.nested[id] = raw(p.append(nil, rec, false))
 	}
 	return p.nested[id]
 }
 
 // tags returns tags as objects.
 func (p *page) tags(names []string) raw {
-	b := raw("[")
+	b := []byte("[")
 	for i, name := range names {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(b, p.text("extras/tags", name)...)
 	}
-	return append(b, ']')
+	return raw(append(b, ']'))
 }
 
 // text returns the brief object of a text, null for none.
@@ -358,8 +358,8 @@ func (p *page) text(path, name string) raw {
 	switch {
 	case name == "":
 		return null
-	case p.texts[key] == nil:
-		p.texts[key] = p.append(nil, newText(path, name), false)
+	case p.texts[key] == "":
+		p.texts[key] = raw(p.append(nil, newText(path, name), false))
 	}
 	return p.texts[key]
 }
