@@ -123,6 +123,7 @@ func testProposals(t *testing.T, g *featuretest.API) {
 		}
 		require.Equal(t, []int{1, 2, 4, 5, 6}[i], both)
 	}
+	require.Len(t, g.List("/audit-logs?actor__contains=for+ann"), 6)
 	require.Equal(t, 404, g.As("root").Send("GET", path, nil).Code)
 	require.Equal(t, 400, g.As("ann").Send("POST", "/devices?propose=", featuretest.Device("sw3")).Code, "no comment")
 	require.Equal(t, 400, g.As("ann").Send("POST", "/devices?propose=%3Cscript%3Ealert(1)%3C/script%3E", featuretest.Device("sw3")).Code, "as in bodies")
@@ -153,6 +154,29 @@ func testDecisions(t *testing.T, g *featuretest.API) {
 		propose(g, "ann", "POST", "/vrfs", object{"name": "red"})
 	}
 	require.Equal(t, 409, g.As("ann").Send("POST", "/vrfs?propose=x", object{"name": "red"}).Code, "too many")
+}
+
+// TestDecided: of the decided proposals the newest are kept.
+func TestDecided(t *testing.T) {
+	featuretest.OnStores(t, testDecided, func() *feature.Feature { return proposals.New() })
+}
+
+func testDecided(t *testing.T, g *featuretest.API) {
+	const kept = 1000
+	var old []records.Record
+	for range kept {
+		old = append(old, &proposals.Proposal{Author: "ann", Comment: "x", Status: "refused"})
+	}
+	require.NoError(t, records.New(g.Store, nil).Create(t.Context(), records.Caller{Name: "test"}, old...))
+	first := old[0].Meta().ID
+	g.As("root").Send("GET", "/proposals/"+first, nil).Want(404) // it has no content
+	p := propose(g, "root", "POST", "/vrfs", object{"name": "red"})
+	require.Equal(t, 200, decide(g, "root", p.ID, "refuse"))
+	_, err := records.Get[proposals.Proposal](t.Context(), g.Store, first)
+	require.Equal(t, records.NotFound, records.KindOf(err))
+	n, err := records.Count(t.Context(), g.Store, &records.Query{Resource: records.Of[proposals.Proposal](g.Store.Schema())})
+	require.NoError(t, err)
+	require.EqualValues(t, kept, n)
 }
 
 // TestConflicts: nothing is applied if a record has changed since, and the fields are shown.
