@@ -3,6 +3,7 @@ package settings_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,7 @@ func TestAdminToken(t *testing.T) {
 	} {
 		_, err = read(content)
 		require.ErrorContains(t, err, "ADMIN_TOKEN_FILE: "+file+" "+want)
-		require.NotContains(t, err.Error(), "0123")
+		require.NotContains(t, strings.ReplaceAll(err.Error(), file, ""), "0123")
 	}
 	_, err = parse(t, environment{"ADMIN_TOKEN_FILE": file + "x"}).ReadAdminToken()
 	require.ErrorContains(t, err, "ADMIN_TOKEN_FILE: ")
