@@ -93,23 +93,29 @@ test: ## run the tests that every change needs (6 minutes)
 # their time is that of the browser.
 PROGRAMS = cmd/internal/(attack|e2e)$$
 
-# Races are found by the tests of -short; long simulations and measurements run without the detector.
-test-all: ## run all tests, with the race detector where there is a C compiler (22 minutes)
-	@$(RACE); \
+# Prints the packages of which a file matches.
+MATCHING = matching() { go list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r package dir; do \
+	! grep -qsE "$$1" "$$dir"/$$2 || echo "$$package"; done; }
+CONCURRENT = '^\s*go [a-zA-Z(.]+\(|\.Go\(|\bsync\.'
+LONG = 'testing\.Short\(\)|(scale|store|model|schema)test\.'
+
+# Races are found by the tests of -short where something is concurrent; long simulations and measurements run without the
+# detector. Tests that "make test" runs in full are not run again.
+test-all: ## run what "make test" leaves out, with the race detector where there is a C compiler (22 minutes)
+	@$(RACE); $(MATCHING); \
 	if [ -n "$$race" ]; then \
 		echo "== go test $$race, tests of whole programs"; \
 		$(LESSGC) $(TESTSUM) $$race -shuffle=on -skip=Soak -timeout=20m $$(go list ./... | grep -E '$(PROGRAMS)') || exit 1; \
+		echo "== go test -short $$race, packages with something concurrent"; \
+		$(LESSGC) $(TESTSUM) -short $$race $$(matching $(CONCURRENT) '*.go' | grep -vE '$(PROGRAMS)') || exit 1; \
 	fi; \
 	echo "== go test, tests in a browser"; \
 	$(LESSGC) $(TESTSUM) -shuffle=on -timeout=30m ./cmd/internal/browsertest || exit 1; \
-	for module in $(MODULES); do \
-		if [ -n "$$race" ]; then \
-			echo "== $$module: go test -short $$race"; \
-			(cd "$$module" && $(LESSGC) $(TESTSUM) -short $$race $$(go list ./... | grep -vE '$(PROGRAMS)')) || exit 1; \
-		fi; \
-		echo "== $$module: go test"; \
-		(cd "$$module" && $(LESSGC) $(TESTSUM) -shuffle=on -timeout=20m $$(go list ./... | \
-			grep -v cmd/internal/browsertest | if [ -n "$$race" ]; then grep -v cmd/internal/e2e; else cat; fi)) || exit 1; \
+	echo "== go test, tests with a short form"; \
+	$(LESSGC) $(TESTSUM) -shuffle=on -timeout=20m $$(matching $(LONG) '*_test.go' | grep -vE "cmd/internal/(browsertest|$${race:+e2e})$$") || exit 1; \
+	for module in $(filter-out .,$(MODULES)); do \
+		echo "== $$module: go test $$race"; \
+		(cd "$$module" && $(LESSGC) $(TESTSUM) $$race ./...) || exit 1; \
 	done; \
 	$(MAKE) --no-print-directory soak SOAK=30s SOAKFLAGS="$$race" FUZZPACKAGES="./httpx ./manifest ./ratelimit"
 

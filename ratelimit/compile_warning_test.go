@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -196,6 +197,7 @@ func compileTime(t *testing.T, n int, value func(i int) string) time.Duration {
 // leaves room for noise; where every pattern overlaps with every other, the work
 // is bounded by a number of comparisons instead.
 func TestCompileManyWildcards(t *testing.T) {
+	scaletest.Unraced(t)
 	shapes := map[string]func(i int) string{
 		"exact":   func(i int) string { return fmt.Sprintf("value%d", i) },
 		"prefix":  func(i int) string { return fmt.Sprintf("p%06d*", i) },

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 )
 
@@ -104,6 +105,7 @@ func isASCII(s string) bool {
 // and overlaps it if some string matches both. For short patterns, short strings suffice
 // if the alphabet has a letter that no pattern has.
 func TestGlobCoversAndOverlaps(t *testing.T) {
+	scaletest.Unraced(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	texts := allTexts("abz", 7)
 	for range 1500 {

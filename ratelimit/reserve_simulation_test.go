@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
@@ -61,6 +62,7 @@ type work struct {
 }
 
 func TestReservationsHoldTheLimit(t *testing.T) {
+	scaletest.Unraced(t)
 	for _, algorithm := range []ratelimit.Algorithm{ratelimit.FixedWindow, ratelimit.SlidingWindow, ratelimit.TokenBucket} {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			for seed := range uint64(200) {

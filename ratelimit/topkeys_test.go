@@ -153,6 +153,7 @@ func zipfStream(t *testing.T, b *bench, hits, perSecond int) map[string]uint64 {
 // The estimates are within their bounds, and no key with more than 2 % of the hits is missing: with
 // every decision looked at, and with some of them.
 func TestTopKeysOfAZipfStream(t *testing.T) {
+	scaletest.Unraced(t)
 	for name, perSecond := range map[string]int{"all": 8_000, "some": 1_000_000} {
 		const stream = 200_000
 		b := newTopBench(t, ratelimit.Rule{Key: "k", Limit: per(1000, ratelimit.Hour)})
@@ -275,6 +276,7 @@ func TestTopKeysOfALimiter(t *testing.T) {
 
 // The number of keys is bounded in all rules together.
 func TestTopKeysOfManyRules(t *testing.T) {
+	scaletest.Unraced(t)
 	var rules []ratelimit.Rule
 	for i := range 1200 {
 		rules = append(rules, rule(fmt.Sprintf("k%d", i), "", 0))

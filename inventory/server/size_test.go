@@ -34,6 +34,9 @@ var sizesOf = map[string]string{
 
 // TestSizes: what the records of a network and of typical edits of it take in the database.
 func TestSizes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills two databases: 25 s")
+	}
 	t.Parallel()
 	files := demoFiles(t, 600)
 	for name, driver := range map[string]string{"sqlite": "sqlite", "postgres": "pgx"} {

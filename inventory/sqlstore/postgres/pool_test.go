@@ -13,6 +13,9 @@ import (
 
 // TestPooler: a store keeps the contract behind a PgBouncer in transaction mode, with the plain URL.
 func TestPooler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestServer is the short form")
+	}
 	t.Parallel()
 	server := shared.Server(t)
 	empty := server.Database(t)

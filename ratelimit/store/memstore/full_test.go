@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
@@ -25,6 +26,7 @@ func flood(store *memstore.Store, n int) {
 // must still have them, and a new client must be counted from 1, except where the choice says
 // otherwise.
 func TestFlood(t *testing.T) {
+	scaletest.Unraced(t)
 	const limit, keys = 5, 60_000
 	for _, tt := range []struct {
 		whenFull   memstore.WhenFull
@@ -76,6 +78,7 @@ func TestFlood(t *testing.T) {
 // TestFixedCountersFindRoom creates counters of fixed keys in a full store: they must be exact,
 // and stay so while the flood goes on.
 func TestFixedCountersFindRoom(t *testing.T) {
+	scaletest.Unraced(t)
 	const fixed, rounds = 300, 5
 	for _, whenFull := range allWhenFull {
 		for _, unit := range []ratelimit.Unit{ratelimit.Hour, ratelimit.Day} { // the window of the flood, and another
@@ -102,6 +105,7 @@ func TestFixedCountersFindRoom(t *testing.T) {
 
 // TestOnlyFixedCounters has more fixed keys than memory: they fill it, and nothing fails.
 func TestOnlyFixedCounters(t *testing.T) {
+	scaletest.Unraced(t)
 	for _, whenFull := range allWhenFull {
 		store := memstore.MustNew(&memstore.Options{MaxBytes: 64 << 10, WhenFull: whenFull, Now: atNoon})
 		for i := range 5000 {

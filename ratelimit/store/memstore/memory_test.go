@@ -108,6 +108,7 @@ func TestFootprintIsFlat(t *testing.T) {
 // TestFullStore counts on more keys than a small store has room for: there must be no error,
 // no more memory, and no counter lower than the number of its hits.
 func TestFullStore(t *testing.T) {
+	scaletest.Unraced(t)
 	for _, maxBytes := range []int64{64 << 10, 1 << 20, 5 << 20} {
 		t.Run(fmt.Sprintf("%d KiB", maxBytes>>10), func(t *testing.T) {
 			var now atomic.Int64
@@ -155,6 +156,7 @@ func checkFull(t *testing.T, store *memstore.Store, maxBytes int64) {
 
 // TestFullInEveryWindow fills the maximum number of windows of a shard.
 func TestFullInEveryWindow(t *testing.T) {
+	scaletest.Unraced(t)
 	for _, whenFull := range []memstore.WhenFull{memstore.EvictFewest, memstore.EvictOldest, memstore.Deny, memstore.Allow} {
 		t.Run(string(whenFull), func(t *testing.T) { fullInEveryWindow(t, whenFull) })
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 )
@@ -31,6 +32,7 @@ func newWorld(seed uint64) *world {
 // TestModel compares random calls, in the windows of an advancing clock, with a map that never
 // drops a counter.
 func TestModel(t *testing.T) {
+	scaletest.Unraced(t)
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			w := newWorld(seed)

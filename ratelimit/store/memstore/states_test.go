@@ -31,6 +31,7 @@ func charge(store *memstore.Store, t ratelimit.Charge) bool {
 // A flood of keys fills the store and leaves it within its memory. A state that ends late stays,
 // unless nothing is dropped at all, and then new keys are refused or not counted.
 func TestStatesFlood(t *testing.T) {
+	scaletest.Unraced(t)
 	keys := 60_000
 	if testing.Short() {
 		keys = 20_000

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit"
 	"github.com/ashlar-go/ashlar/ratelimit/store/memstore"
 	"github.com/ashlar-go/ashlar/ratelimit/store/storetest"
@@ -75,6 +76,7 @@ func TestExtremeOptionsAreMadeGood(t *testing.T) {
 }
 
 func TestLongKeysTakeLittleMemory(t *testing.T) {
+	scaletest.Unraced(t)
 	store := memstore.MustNew(&memstore.Options{Now: atNoon})
 	before := store.Stats().Bytes
 	for i := range 1000 {
