@@ -96,18 +96,18 @@ PROGRAMS = cmd/internal/(attack|e2e)$$
 # Prints the packages of which a file matches.
 MATCHING = matching() { go list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r package dir; do \
 	! grep -qsE "$$1" "$$dir"/$$2 || echo "$$package"; done; }
-CONCURRENT = '^\s*go [a-zA-Z(.]+\(|\.Go\(|\bsync\.'
+GOROUTINES = '^\s*go [a-zA-Z(.]+\(|\.Go\('
 LONG = 'testing\.Short\(\)|(scale|store|model|schema)test\.'
 
-# Races are found by the tests of -short where something is concurrent; long simulations and measurements run without the
+# Races are found by the tests of -short where there are goroutines; long simulations and measurements run without the
 # detector. Tests that "make test" runs in full are not run again.
 test-all: ## run what "make test" leaves out, with the race detector where there is a C compiler (22 minutes)
 	@$(RACE); $(MATCHING); \
 	if [ -n "$$race" ]; then \
 		echo "== go test $$race, tests of whole programs"; \
 		$(LESSGC) $(TESTSUM) $$race -shuffle=on -skip=Soak -timeout=20m $$(go list ./... | grep -E '$(PROGRAMS)') || exit 1; \
-		echo "== go test -short $$race, packages with something concurrent"; \
-		$(LESSGC) $(TESTSUM) -short $$race $$(matching $(CONCURRENT) '*.go' | grep -vE '$(PROGRAMS)') || exit 1; \
+		echo "== go test -short $$race, packages with goroutines"; \
+		$(LESSGC) $(TESTSUM) -short $$race $$(matching $(GOROUTINES) '*.go' | grep -vE '$(PROGRAMS)') || exit 1; \
 	fi; \
 	echo "== go test, tests in a browser"; \
 	$(LESSGC) $(TESTSUM) -shuffle=on -timeout=30m ./cmd/internal/browsertest || exit 1; \

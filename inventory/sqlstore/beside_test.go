@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
@@ -87,6 +88,7 @@ func (d *database) migrateProgram(t testing.TB, db *sql.DB, tables ...string) in
 // TestBesideGoose: a program that has its migrations in the default table of goose gets all its tables, and so does
 // the inventory, whichever comes first.
 func TestBesideGoose(t *testing.T) {
+	scaletest.Unraced(t)
 	onEmpty(t, func(t *testing.T, d *database) {
 		for _, namespace := range []string{"", "inventory"} {
 			tables := []string{"contracts", "customers", "invoices"}
@@ -141,6 +143,7 @@ func TestForeignTable(t *testing.T) {
 // TestAdopted: the versions of an earlier inventory are adopted. Its table, the default one of goose, is deleted if
 // nobody else uses the database.
 func TestAdopted(t *testing.T) {
+	scaletest.Unraced(t)
 	t.Parallel()
 	for _, file := range []string{"sqlite/testdata/schema-00001.db.gz", "postgres/testdata/schema-00001.sql"} {
 		t.Run(file, func(t *testing.T) {
@@ -197,6 +200,7 @@ func TestNewerVersion(t *testing.T) {
 // TestNamespace: in a namespace a store keeps the contract and creates nothing outside of it, and opening the database
 // again changes nothing.
 func TestNamespace(t *testing.T) {
+	scaletest.Unraced(t)
 	onEmpty(t, func(t *testing.T, d *database) {
 		db, all, n := d.handle(t), "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%'", 0
 		if d.kind == "postgres" {
@@ -349,6 +353,7 @@ func TestWriters(t *testing.T) {
 
 // TestHandles: what a store needs of a handle is checked, and the handle stays open.
 func TestHandles(t *testing.T) {
+	scaletest.Unraced(t)
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "program.db")
 	for want, name := range map[string]string{

@@ -207,6 +207,7 @@ func TestPrefetch(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
+	scaletest.Unraced(t)
 	longOnBoth(t, func(t *testing.T, d *database) { checkLists(t, d.open(t)) })
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -15,6 +16,7 @@ import (
 // A call with several edits ends in one state, whatever their order: a legal one is accepted, and any other
 // refused without a change. The model is a rack of devices with hostnames, serial numbers, heights and units.
 func TestOrderOfEdits(t *testing.T) {
+	scaletest.Unraced(t)
 	check := func(t *testing.T, store records.Store) {
 		for seed := range uint64(scaled(40)) {
 			newShelf(t, store, seed).run(seed)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -18,6 +19,7 @@ import (
 // of any size and order. The model says which final states are legal: these are accepted, and any other is refused, with
 // both records in each conflict, and changes nothing.
 func TestFinalState(t *testing.T) {
+	scaletest.Unraced(t)
 	check := func(t *testing.T, store records.Store) {
 		for seed := range uint64(scaled(30)) {
 			w := newWorld(t, store, seed)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
@@ -14,6 +15,7 @@ import (
 // Cables swap their ends in one call, whatever its order, and each has its link and its ends then. A call in which two
 // cables get one port is refused.
 func TestRecabling(t *testing.T) {
+	scaletest.Unraced(t)
 	check := func(t *testing.T, store records.Store) {
 		for seed := range uint64(scaled(20)) {
 			recable(t, store, seed)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/records"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
@@ -53,6 +54,7 @@ const rolledDevices, rolledMinutes = 25, 240
 // TestRollups: summaries count each metric once, although a process is killed while it makes them, and two stores of
 // one database continue, each of which gets the job from the other at any time.
 func TestRollups(t *testing.T) {
+	scaletest.Unraced(t)
 	onBoth(t, checkRollups)
 }
 

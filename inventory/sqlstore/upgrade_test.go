@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore"
 	"github.com/ashlar-go/ashlar/inventory/sqlstore/internal/sqlstoretest"
@@ -35,6 +36,7 @@ var update = flag.Bool("update", false, "write the database of the newest schema
 // newest schema if it is missing; the schema before a migration that moves data needs one. An existing file is never
 // written again, or it would prove nothing.
 func TestUpgrade(t *testing.T) {
+	scaletest.Unraced(t)
 	t.Parallel()
 	for kind, format := range map[string]string{"sqlite": "schema-%05d.db.gz", "postgres": "schema-%05d.sql"} {
 		file := func(version int64) string { return filepath.Join(kind, "testdata", fmt.Sprintf(format, version)) }

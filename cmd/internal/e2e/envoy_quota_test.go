@@ -294,15 +294,15 @@ func TestEnvoyQuota(t *testing.T) {
 			strings.Contains(page, fmt.Sprintf("client_shadow.total_hits: %d\n", sent["shadow"]))
 	})
 	counts := passedBy(t, 20*time.Second, time.Now().Truncate(20*time.Second).Add(60*time.Second), []*envoyProxy{e}, 200)
-	requireUsed(t, counts, 1, 1000)
+	requireUsed(t, counts, 1, 1000, 98)
 }
 
 // windowCounts are the requests of a window, and those that passed.
 type windowCounts struct{ sent, passed int }
 
-// requireUsed checks that a limit was never exceeded, and used up in one of the windows from first on, unless a busy machine
-// has sent too little in all of them.
-func requireUsed(t *testing.T, counts []windowCounts, first, limit int) {
+// requireUsed checks that a limit was never exceeded, and used to some percent in one of the windows from first on, unless a busy
+// machine has sent too little in all of them.
+func requireUsed(t *testing.T, counts []windowCounts, first, limit, percent int) {
 	t.Helper()
 	t.Logf("windows, sent and passed: %v", counts)
 	used, tried := 0, false
@@ -313,7 +313,7 @@ func requireUsed(t *testing.T, counts []windowCounts, first, limit int) {
 		}
 	}
 	if tried {
-		require.GreaterOrEqual(t, used, limit*98/100, "%v", counts)
+		require.GreaterOrEqual(t, used, limit*percent/100, "%v", counts)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestEnvoyQuotaShared(t *testing.T) {
 	store := redistest.Start(t, nil)
 	var servers []string
 	for range 2 {
-		s := serve(t, map[string]string{"shop.yaml": "domain: shop\ndescriptors:\n- key: client\n  rate_limit: {requests_per_unit: 100000, unit: minute}\n"}, map[string]string{
+		s := serve(t, map[string]string{"shop.yaml": "domain: shop\ndescriptors:\n- key: client\n  rate_limit: {requests_per_unit: 25000, unit: second, unit_multiplier: 20}\n"}, map[string]string{
 			"QUOTA_ENABLED": "true", "REDIS_SOCKET_TYPE": "tcp", "REDIS_URL": store.Addr, "LOG_LEVEL": "error",
 		})
 		servers = append(servers, s.grpc)
@@ -377,8 +377,8 @@ func TestEnvoyQuotaShared(t *testing.T) {
 	for i := range 3 {
 		all = append(all, startQuotaEnvoy(t, servers[i%2]))
 	}
-	counts := passedBy(t, time.Minute, time.Now().Truncate(time.Minute).Add(2*time.Minute), all, 2500)
-	requireUsed(t, counts, 1, 100_000)
+	counts := passedBy(t, 20*time.Second, time.Now().Truncate(20*time.Second).Add(60*time.Second), all, 2000)
+	requireUsed(t, counts, 1, 25_000, 75) // the shares need some seconds of a window to follow the demand
 }
 
 // windowHeader has the window in which a request was sent. The upstream counts it if it arrives in the same one.
