@@ -79,7 +79,7 @@ RACE = race='$(RACEFLAGS)'; \
 # Tests keep little memory. To collect garbage less often saves them a sixth of the CPU time.
 LESSGC = GOGC=400
 
-test: ## run the tests that every change needs (6 minutes)
+test: ## run the tests that every change needs (6 to 9 minutes)
 	@$(RACE); \
 	if [ -n "$$race" ]; then \
 		echo "== go test -short $$race, packages with goroutines"; \
@@ -101,7 +101,7 @@ LONG = 'testing\.Short\(\)|(scale|store|model|schema)test\.'
 
 # Races are found by the tests of -short where there are goroutines; long simulations and measurements run without the
 # detector. Tests that "make test" runs in full are not run again.
-test-all: ## run what "make test" leaves out, with the race detector where there is a C compiler (22 minutes)
+test-all: ## run what "make test" leaves out, with the race detector where there is a C compiler (22 to 50 minutes)
 	@$(RACE); $(MATCHING); \
 	if [ -n "$$race" ]; then \
 		echo "== go test $$race, tests of whole programs"; \
