@@ -31,7 +31,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all soak size lint bench table table-envoy table-quota table-reload table-inventory faults api apidiff fuzz screenshots install release table-manifest table-sizes stranger
+.PHONY: help run test test-all test-programs test-race test-browser test-long test-soak soak size lint bench table table-envoy table-quota table-reload table-inventory faults api apidiff fuzz screenshots install release table-manifest table-sizes stranger
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -101,23 +101,32 @@ LONG = 'testing\.Short\(\)|(scale|store|model|schema)test\.'
 
 # Races are found by the tests of -short where there are goroutines; long simulations and measurements run without the
 # detector. Tests that "make test" runs in full are not run again.
-test-all: ## run what "make test" leaves out, with the race detector where there is a C compiler (22 to 50 minutes)
+test-all: test-programs test-race test-browser test-long test-soak ## run what "make test" leaves out (22 to 50 minutes)
+
+test-programs: ## test whole programs, with the race detector where there is a C compiler
+	@$(RACE); echo "== go test $$race, tests of whole programs"; \
+	$(LESSGC) $(TESTSUM) $$race -shuffle=on -skip=Soak -timeout=30m $$(go list ./... | grep -E '$(PROGRAMS)')
+
+test-race: ## run short tests with the race detector, in packages with goroutines
+	@$(RACE); $(MATCHING); [ -n "$$race" ] || exit 0; \
+	echo "== go test -short $$race, packages with goroutines"; \
+	$(LESSGC) $(TESTSUM) -short $$race $$(matching $(GOROUTINES) '*.go' | grep -vE '$(PROGRAMS)')
+
+test-browser: ## test pages in a browser
+	@echo "== go test, tests in a browser"; \
+	$(LESSGC) $(TESTSUM) -shuffle=on -timeout=30m ./cmd/internal/browsertest
+
+test-long: ## run tests with a short form in full, and those of the other modules
 	@$(RACE); $(MATCHING); \
-	if [ -n "$$race" ]; then \
-		echo "== go test $$race, tests of whole programs"; \
-		$(LESSGC) $(TESTSUM) $$race -shuffle=on -skip=Soak -timeout=20m $$(go list ./... | grep -E '$(PROGRAMS)') || exit 1; \
-		echo "== go test -short $$race, packages with goroutines"; \
-		$(LESSGC) $(TESTSUM) -short $$race $$(matching $(GOROUTINES) '*.go' | grep -vE '$(PROGRAMS)') || exit 1; \
-	fi; \
-	echo "== go test, tests in a browser"; \
-	$(LESSGC) $(TESTSUM) -shuffle=on -timeout=30m ./cmd/internal/browsertest || exit 1; \
 	echo "== go test, tests with a short form"; \
-	$(LESSGC) $(TESTSUM) -shuffle=on -timeout=20m $$(matching $(LONG) '*_test.go' | grep -vE "cmd/internal/(browsertest|$${race:+e2e})$$") || exit 1; \
+	$(LESSGC) $(TESTSUM) -shuffle=on -timeout=30m $$(matching $(LONG) '*_test.go' | grep -vE 'cmd/internal/(browsertest|e2e)$$') || exit 1; \
 	for module in $(filter-out .,$(MODULES)); do \
 		echo "== $$module: go test $$race"; \
 		(cd "$$module" && $(LESSGC) $(TESTSUM) $$race ./...) || exit 1; \
-	done; \
-	$(MAKE) --no-print-directory soak SOAK=30s SOAKFLAGS="$$race" FUZZPACKAGES="./httpx ./manifest ./ratelimit"
+	done
+
+test-soak: ## run a minute of soak
+	@$(RACE); $(MAKE) --no-print-directory soak SOAK=30s SOAKFLAGS="$$race" FUZZPACKAGES="./httpx ./manifest ./ratelimit"
 
 soak: ## run load, simulations and fuzz targets for SOAK (1h)
 	@seconds=$$(echo $(SOAK) | awk '/h$$/ {u = 3600} /m$$/ {u = 60} /s$$/ {u = 1} {print int($$0 * u)}'); \
