@@ -101,11 +101,12 @@ LONG = 'testing\.Short\(\)|(scale|store|model|schema)test\.'
 
 # Races are found by the tests of -short where there are goroutines; long simulations and measurements run without the
 # detector. Tests that "make test" runs in full are not run again.
-test-all: test-programs test-race test-browser test-long test-soak ## run what "make test" leaves out (22 to 50 minutes)
+test-all: test-programs test-browser test-race test-long test-soak ## run what "make test" leaves out (22 to 50 minutes)
 
-test-programs: ## test whole programs, with the race detector where there is a C compiler
+test-programs: ## test whole programs, with the race detector where there is a C compiler, and with clients of NetBox
 	@$(RACE); echo "== go test $$race, tests of whole programs"; \
-	$(LESSGC) $(TESTSUM) $$race -shuffle=on -skip=Soak -timeout=30m $$(go list ./... | grep -E '$(PROGRAMS)')
+	$(LESSGC) $(TESTSUM) $$race -shuffle=on -skip=Soak -timeout=30m $$(go list ./... | grep -E '$(PROGRAMS)') && \
+	$(TESTSUM) -run=TestImportFromNetBox ./cmd/inventoryd
 
 test-race: ## run short tests with the race detector, in packages with goroutines
 	@$(RACE); $(MATCHING); [ -n "$$race" ] || exit 0; \
@@ -119,7 +120,7 @@ test-browser: ## test pages in a browser
 test-long: ## run tests with a short form in full, and those of the other modules
 	@$(RACE); $(MATCHING); \
 	echo "== go test, tests with a short form"; \
-	$(LESSGC) $(TESTSUM) -shuffle=on -timeout=30m $$(matching $(LONG) '*_test.go' | grep -vE 'cmd/internal/(browsertest|e2e)$$') || exit 1; \
+	$(LESSGC) $(TESTSUM) -shuffle=on -skip=TestImportFromNetBox -timeout=30m $$(matching $(LONG) '*_test.go' | grep -vE 'cmd/internal/(browsertest|e2e)$$') || exit 1; \
 	for module in $(filter-out .,$(MODULES)); do \
 		echo "== $$module: go test $$race"; \
 		(cd "$$module" && $(LESSGC) $(TESTSUM) $$race ./...) || exit 1; \

@@ -295,8 +295,9 @@ func (p *page) members(b []byte, pairs ...any) []byte {
 		if b[len(b)-1] != '{' {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, '"'), pairs[i].(string)...), `":`...) // names need no escapes
-		switch v := pairs[i+1].(type) {                                   // #nosec G602 -- they come in pairs
+		// Names need no escapes.
+		b = append(append(append(b, '"'), pairs[i].(string)...), `":`...)
+		switch v := pairs[i+1].(type) { // #nosec G602 -- they come in pairs
 		case raw:
 			b = append(b, v...)
 		case string:
