@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/ashlar-go/ashlar/internal/scaletest"
@@ -42,5 +43,17 @@ func swap(t *testing.T, g *harness) {
 		if now["version"] != version || now["serial_number"] != "S3" {
 			t.Errorf("a device that is not changed is %v", now)
 		}
+	}
+	var ports [4]object
+	for i := range ports {
+		ports[i] = g.create("/interfaces", port(one["id"].(string), fmt.Sprint("eth", i)))
+	}
+	ends := func(n int) object {
+		return object{"a_interface_id": ports[n]["id"], "b_interface_id": ports[n+1]["id"]}
+	}
+	low, high := g.create("/links", ends(0)), g.create("/links", ends(2))
+	c.Send("PATCH", "/links", []object{with(ends(2), "id", low["id"]), with(ends(0), "id", high["id"])}).Want(200)
+	if now := read(t, c.Send("GET", path("/links", low), nil).Want(200)); now["b_interface_id"] != ports[3]["id"] {
+		t.Errorf("after a swap a link is %v", now)
 	}
 }

@@ -106,12 +106,15 @@ func (s *scope) vacate(ctx context.Context, tx Tx, key *Unique, by ItemError) (l
 		return false, err
 	}
 	rec := Clone(holder)
-	update := func() error { return tx.Update(ctx, rec, holder.Meta().Version) }
+	update := func(as Record) error {
+		rec = as
+		return tx.Update(ctx, rec, holder.Meta().Version)
+	}
 	if key != nil {
 		err = r.leave(ctx, tx, rec, key, update)
 	} else if o, ok := rec.(Occupant); ok {
 		o.Vacate()
-		err = update()
+		err = update(rec)
 	}
 	switch KindOf(err) {
 	case Conflict, Invalid:
@@ -141,36 +144,36 @@ const maxUnused = 100
 
 // leave changes a field of a unique key so that no record has the key, and stores the record: it clears the field, or sets a
 // text that nobody has, or else a number or a reference with which the key is unused.
-func (r *Resource) leave(ctx context.Context, tx Tx, rec Record, u *Unique, store func() error) error {
+func (r *Resource) leave(ctx context.Context, tx Tx, rec Record, u *Unique, store func(as Record) error) error {
 	for _, name := range slices.Backward(u.Fields) {
 		f := r.KeyField(name)
 		if clears := (f.Nullable || !f.Required) && f.Name != cmp.Or(u.Without, "id"); clears || f.Kind == Text && f.Ref == nil && len(f.Enum) == 0 {
 			if f.clear(rec); !clears {
 				f.Set(rec, "~"+rec.Meta().ID)
 			}
-			return store()
+			return store(rec)
 		}
 	}
 	err := error(Duplicate(r, *u))
 	for _, name := range slices.Backward(u.Fields) {
 		f := r.KeyField(name)
-		had := f.Value(rec)
 		values, failed := f.others(ctx, tx)
 		if failed != nil {
 			return failed
 		}
 		for _, value := range values {
-			if f.Set(rec, value); f.same(value, had) {
+			if f.same(value, f.Value(rec)) {
 				continue
 			}
-			if err = r.Check(Clone(rec)); err == nil {
-				err = store()
+			as := Clone(rec)
+			f.Set(as, value)
+			if err = r.Check(as); err == nil { // which may exchange the ends of a link
+				err = store(as)
 			}
 			if err == nil || KindOf(err) == 0 {
 				return err
 			}
 		}
-		f.Set(rec, had)
 	}
 	return err
 }
