@@ -274,12 +274,15 @@ func (r *Resource) Plural(word string) string {
 	return word + end
 }
 
-// Noun returns the name of one record within a sentence: "device", "VLAN".
+// Noun returns the name of one record within a sentence: "device", "tagged VLAN".
 func (r *Resource) Noun() string {
-	if r.Label == strings.ToUpper(r.Label) {
-		return r.Label
+	words := strings.Fields(r.Label)
+	for i, word := range words {
+		if word != strings.ToUpper(word) {
+			words[i] = strings.ToLower(word)
+		}
 	}
-	return strings.ToLower(r.Label)
+	return strings.Join(words, " ")
 }
 
 // Kind returns the name of one record for programs, as in audit logs: "device", "audit_log".
