@@ -113,9 +113,13 @@
   document.querySelectorAll("[data-fills]").forEach((at) => {
     const [input, id] = at.querySelectorAll("input"), inputOf = (note) => note.closest(".field").querySelector("input");
     document.querySelectorAll(".change-filled").forEach((note) => { inputOf(note).dataset.filled = inputOf(note).value; });
-    input.addEventListener("change", async () => {
-      const chosen = input.value && id.value, answer = chosen && await fetch(at.dataset.fills + "?" + new URLSearchParams({ [input.name]: chosen }));
-      if (answer && !answer.ok) return;
+    let last = input.value && id.value;
+    input.addEventListener("change", async () => { // once for a choice: leaving the field is a change too
+      const chosen = input.value && id.value;
+      if (chosen === last) return;
+      last = chosen;
+      const answer = chosen && await fetch(at.dataset.fills + "?" + new URLSearchParams({ [input.name]: chosen }));
+      if (answer && !answer.ok) return void (last = null);
       const fresh = new DOMParser().parseFromString(answer ? await answer.text() : "", "text/html");
       if (chosen !== (input.value && id.value)) return;
       document.querySelectorAll(".change-filled").forEach((note) => note.remove());
