@@ -120,7 +120,7 @@ test-browser: ## test pages in a browser
 test-long: ## run tests with a short form in full, and those of the other modules
 	@$(RACE); $(MATCHING); \
 	echo "== go test, tests with a short form"; \
-	$(LESSGC) $(TESTSUM) -shuffle=on -skip=TestImportFromNetBox -timeout=30m $$(matching $(LONG) '*_test.go' | grep -vE 'cmd/internal/(browsertest|e2e)$$') || exit 1; \
+	$(LESSGC) $(TESTSUM) -shuffle=on -skip=TestImportFromNetBox -timeout=30m $$(matching $(LONG) '*_test.go' | grep -vE 'cmd/internal/(attack|browsertest|e2e)$$') || exit 1; \
 	for module in $(filter-out .,$(MODULES)); do \
 		echo "== $$module: go test $$race"; \
 		(cd "$$module" && $(LESSGC) $(TESTSUM) $$race ./...) || exit 1; \

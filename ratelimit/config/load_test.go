@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ashlar-go/ashlar/internal/scaletest"
 	"github.com/ashlar-go/ashlar/ratelimit/config"
 )
 
@@ -242,6 +243,7 @@ func TestUnreadableFile(t *testing.T) {
 }
 
 func TestBoundsOfLoad(t *testing.T) {
+	scaletest.Unraced(t)
 	big := &fstest.MapFile{Data: make([]byte, config.MaxFileBytes)}
 	many := fstest.MapFS{}
 	for i := range 10_001 {
