@@ -31,7 +31,7 @@ ASHLAR_REQUIRE_RACE ?=
 MODULES = $(patsubst %/go.mod,%,$(shell find . -name go.mod ! -path '*/testdata/*' | sort))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-programs test-race test-browser test-long test-soak soak size lint bench table table-envoy table-quota table-reload table-inventory faults api apidiff fuzz screenshots install release table-manifest table-sizes stranger
+.PHONY: help run test test-all test-programs test-race test-browser test-long test-soak soak size lint lint-go gosec bench table table-envoy table-quota table-reload table-inventory faults api apidiff fuzz screenshots install release table-manifest table-sizes stranger
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -148,7 +148,9 @@ size: ## print the code lines of each folder beside those of BASE
 		END { for (f in folders) printf "%-45s %8d %8d %+8d\n", f, lines[f, 1], lines[f, 0], lines[f, 0] - lines[f, 1] }' | LC_ALL=C sort | \
 		{ printf '%-45s %8s %8s %8s\n' 'code lines' $(BASE) now change; cat; }
 
-lint: ## check formatting, vet, staticcheck, gosec and go.mod; changes nothing
+lint: lint-go gosec ## check formatting, vet, staticcheck, go.mod and gosec; changes nothing
+
+lint-go: ## check formatting, vet, staticcheck and go.mod
 	@unformed=$$(go run $(GOFUMPT) -l .) || exit 1; \
 	if [ -n "$$unformed" ]; then \
 		echo "not formatted; run: go run $(GOFUMPT) -w ."; echo "$$unformed"; exit 1; \
@@ -157,6 +159,8 @@ lint: ## check formatting, vet, staticcheck, gosec and go.mod; changes nothing
 		echo "== $$module: vet, staticcheck, tidy"; \
 		(cd "$$module" && go vet ./... && go run $(STATICCHECK) ./... && go mod tidy -diff) || exit 1; \
 	done
+
+gosec: ## look for what is insecure; compiling gosec takes as long as running it
 	@echo "== gosec"; go run $(GOSEC) -quiet -exclude=$(GOSECEXCLUDE) -exclude-dir=examples ./...
 	@! grep -rn --include='*.go' '#nosec' . | grep -vE '#nosec( G[0-9]+)+ -- .' || { echo "#nosec needs a rule and a reason: // #nosec G101 -- reason"; exit 1; }
 
