@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ashlar-go/ashlar/internal/backoff"
 	"github.com/ashlar-go/ashlar/inventory/records"
 )
 
@@ -60,9 +61,17 @@ func (s *Store) noSpace(ctx context.Context) (again bool) {
 		s.opts.Log.WarnContext(ctx, "the disk of the database is full: changes are refused, administrators can log in and delete old records")
 	}
 	if again = records.IsEssential(ctx); again {
-		_, _ = s.writer.ExecContext(ctx, "DROP TABLE IF EXISTS "+s.own.reserve) // the next attempt fails too if this does
+		s.giveReserve(ctx, fullPause)
 	}
 	return again
+}
+
+// giveReserve gives the reserve up, and lets no trial keep it again for some time. What needs its space fails if it can't.
+func (s *Store) giveReserve(ctx context.Context, pause time.Duration) {
+	s.reserve.mu.Lock()
+	s.reserve.next = time.Now().Add(pause)
+	s.reserve.mu.Unlock()
+	_, _ = s.writer.ExecContext(ctx, "DROP TABLE IF EXISTS "+s.own.reserve)
 }
 
 // keepReserve makes the reserve, unless there is one.
@@ -81,6 +90,8 @@ func (s *Store) Compact(ctx context.Context, r *records.Resource) error {
 	if !s.reserve.full.Load() {
 		return nil
 	}
+	s.awaitOthers(ctx)
+	s.giveReserve(ctx, 2*s.opts.Timeout)
 	tables := []string{r.Table()}
 	if r == records.Of[records.AuditLog](s.Schema()) {
 		tables = append(tables, s.own.chain)
@@ -101,4 +112,23 @@ func (s *Store) Compact(ctx context.Context, r *records.Resource) error {
 	}
 	s.reserve.full.Store(false)
 	return nil
+}
+
+// awaitOthers waits until transactions that have begun before have ended, for up to Options.Timeout: they may see deleted
+// records, whose space is not given back until then.
+func (s *Store) awaitOthers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	var now time.Time
+	err := s.writer.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&now)
+	for run := true; run && err == nil; {
+		err = s.writer.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start < $1)`, now).Scan(&run)
+		if run && err == nil {
+			err = backoff.Sleep(ctx, fullPause/10)
+		}
+	}
+	if err != nil {
+		s.opts.Log.WarnContext(ctx, "others still use the database: the space of deleted records may not be given back before they end", "error", err)
+	}
 }

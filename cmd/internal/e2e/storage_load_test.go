@@ -86,7 +86,7 @@ func loadStorageFrom(i *inventory, writers, from int) *storageLoad {
 // repeat repeats a call until it is acknowledged or a response was invalid.
 func (l *storageLoad) repeat(call func() (acked bool)) {
 	for !call() && l.t.Context().Err() == nil && len(l.invalid()) == 0 {
-		<-time.After(5 * time.Millisecond) // less than a client that heeds Retry-After
+		<-time.After(20 * time.Millisecond) // less than a client that heeds Retry-After
 	}
 }
 
