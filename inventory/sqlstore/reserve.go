@@ -91,7 +91,12 @@ func (s *Store) Compact(ctx context.Context, r *records.Resource) error {
 		return nil
 	}
 	s.awaitOthers(ctx)
-	s.giveReserve(ctx, 2*s.opts.Timeout)
+	s.giveReserve(ctx, time.Minute)
+	defer func() {
+		s.reserve.mu.Lock()
+		s.reserve.next = time.Time{}
+		s.reserve.mu.Unlock()
+	}()
 	tables := []string{r.Table()}
 	if r == records.Of[records.AuditLog](s.Schema()) {
 		tables = append(tables, s.own.chain)

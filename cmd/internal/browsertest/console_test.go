@@ -134,7 +134,7 @@ func (s *consoleServer) open(user, path string, opts *Options) *Page {
 }
 
 // looks checks the open page in light and dark, wide and narrow: accessible, not wider than the window, and
-// without errors. It keeps screenshots.
+// without errors. It keeps screenshots. The narrow page in light has the colours of the wide one, and axe does not look again.
 func (s *consoleServer) looks(page *Page, name string) {
 	s.t.Helper()
 	for _, size := range []struct {

@@ -191,7 +191,7 @@ func TestStoragePostgresFull(t *testing.T) {
 		require.Equal(t, 200, status, "login %d: %s", n, body)
 	}
 	const size = "SELECT pg_total_relation_size('audit_logs')"
-	// Another transaction, which may see what is deleted, holds up the space.
+	// Another transaction, which may see what is deleted, holds up the space until the program waits for it.
 	db, err := sql.Open("pgx", url)
 	require.NoError(t, err)
 	defer db.Close()
@@ -199,7 +199,16 @@ func TestStoragePostgresFull(t *testing.T) {
 	require.NoError(t, err)
 	var before, after int64
 	require.NoError(t, tx.QueryRowContext(t.Context(), size).Scan(&before))
-	time.AfterFunc(6*time.Second, func() { _ = tx.Rollback() })
+	watch, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	defer watch.Close()
+	go func() {
+		const waits = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%xact_start%')"
+		for seen := false; !seen && watch.QueryRowContext(t.Context(), waits).Scan(&seen) == nil; {
+			time.Sleep(50 * time.Millisecond)
+		}
+		_ = tx.Rollback()
+	}()
 	for body = `"more":true`; strings.Contains(body, `"more":true`); {
 		status, body = i.send("POST", "/retention", `{"resource":"audit-logs","max_records":10}`)
 		require.Equal(t, 200, status, body)
