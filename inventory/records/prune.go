@@ -66,8 +66,9 @@ type AuditPruner interface {
 
 // Compactor is implemented by a [Store] that can give the space of deleted records back to its disk.
 type Compactor interface {
-	// Compact does so for a resource from which records were deleted, if the disk is full.
-	Compact(ctx context.Context, r *Resource) error
+	// Compact does so for a resource from which records were deleted, if the disk is full. What fails is logged: the records
+	// are deleted.
+	Compact(ctx context.Context, r *Resource)
 }
 
 // Prune deletes the oldest records of a resource in transactions of up to maxPruned records, and
@@ -100,7 +101,7 @@ func (v *Engine) Prune(ctx context.Context, by Caller, r *Resource, keep Retenti
 		err = p.records(ctx)
 	}
 	if of, ok := v.store.(Compactor); ok && err == nil && p.done.Deleted > 0 {
-		err = of.Compact(ctx, r)
+		of.Compact(ctx, r)
 	}
 	return &p.done, err
 }

@@ -61,16 +61,21 @@ func (s *Store) noSpace(ctx context.Context) (again bool) {
 		s.opts.Log.WarnContext(ctx, "the disk of the database is full: changes are refused, administrators can log in and delete old records")
 	}
 	if again = records.IsEssential(ctx); again {
-		s.giveReserve(ctx, fullPause)
+		s.pauseTrials(fullPause)
+		s.giveReserve(ctx)
 	}
 	return again
 }
 
-// giveReserve gives the reserve up, and lets no trial keep it again for some time. What needs its space fails if it can't.
-func (s *Store) giveReserve(ctx context.Context, pause time.Duration) {
+// pauseTrials lets no trial begin for some time: it would keep the reserve again.
+func (s *Store) pauseTrials(pause time.Duration) {
 	s.reserve.mu.Lock()
 	s.reserve.next = time.Now().Add(pause)
 	s.reserve.mu.Unlock()
+}
+
+// giveReserve gives the reserve up. What needs its space fails if it can't.
+func (s *Store) giveReserve(ctx context.Context) {
 	_, _ = s.writer.ExecContext(ctx, "DROP TABLE IF EXISTS "+s.own.reserve)
 }
 
@@ -85,38 +90,35 @@ func (s *Store) keepReserve(ctx context.Context) error {
 	return err
 }
 
-// Compact gives the space of deleted records back if the disk is full (records.Compactor).
-func (s *Store) Compact(ctx context.Context, r *records.Resource) error {
+// Compact gives the space of deleted records back if the disk is full (records.Compactor). Changes are refused until there
+// is a reserve again, so that what is left is for the next call.
+func (s *Store) Compact(ctx context.Context, r *records.Resource) {
 	if !s.reserve.full.Load() {
-		return nil
+		return
 	}
-	s.awaitOthers(ctx)
-	s.giveReserve(ctx, time.Minute)
-	defer func() {
-		s.reserve.mu.Lock()
-		s.reserve.next = time.Time{}
-		s.reserve.mu.Unlock()
-	}()
+	s.pauseTrials(time.Minute)
+	defer s.pauseTrials(0)
+	s.awaitOthers(ctx) // also a trial, which fills the disk for as long as it makes the reserve
+	s.giveReserve(ctx)
 	tables := []string{r.Table()}
 	if r == records.Of[records.AuditLog](s.Schema()) {
 		tables = append(tables, s.own.chain)
 	}
+	var err error
 	for _, table := range tables {
 		within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
-		_, err := s.writer.ExecContext(within, "VACUUM (FULL) "+table) // which needs space for a copy
+		_, full := s.writer.ExecContext(within, "VACUUM (FULL) "+table) // which needs space for a copy
 		cancel()
-		if err != nil {
-			_, err = s.writer.ExecContext(ctx, "VACUUM "+table)
+		if full != nil {
+			_, full = s.writer.ExecContext(ctx, "VACUUM "+table)
 		}
-		if err != nil {
-			return s.failure(ctx, "give the space of deleted records back", err)
-		}
+		err = errors.Join(err, full)
 	}
-	if err := s.keepReserve(ctx); err != nil {
-		s.opts.Log.WarnContext(ctx, "the disk of the database has no space to keep some for administrators", "error", err)
+	if err = errors.Join(err, s.keepReserve(ctx)); err != nil {
+		s.opts.Log.WarnContext(ctx, "the disk of the database is still full: delete more records", "error", err)
+		return
 	}
 	s.reserve.full.Store(false)
-	return nil
 }
 
 // awaitOthers waits until transactions that have begun before have ended, for up to Options.Timeout: they may see deleted
