@@ -67,7 +67,7 @@ func NewReader(store records.Store, resources ...string) (*Reader, error) {
 	r := &Reader{chain: chain}
 	for _, name := range resources {
 		of, ok := store.Schema().Named(name)
-		if !ok || of.Internal {
+		if !ok || of.Internal && of.Unaudited {
 			return nil, records.Refuse("resource", records.Unknown("resource", "use a name such as devices"))
 		}
 		if r.Only == nil {

@@ -55,7 +55,7 @@ func (w *Webhook) parse(schema *records.Schema) (map[string]rule, error) {
 	}
 	for _, name := range names {
 		r, ok := schema.Named(name)
-		if !ok || r.Internal || r.Unaudited && len(w.Resources) > 0 {
+		if !ok || r.Unaudited && len(w.Resources) > 0 {
 			return nil, records.Refuse("resources", records.Unknown("resource", "use one with an audit log, such as devices"))
 		}
 		queries := map[string]*records.Query{}

@@ -10,7 +10,7 @@
 // follow from their descriptions; a parked delivery is sent again by a change of its state.
 //
 // A rule belongs to the inventory and not to the user who has saved it, so that no delivery ends when an account does. Whoever
-// saves one may list what it sends: the records of its resources, or the audit log for users and for all resources.
+// saves one may list what it sends: the records of its resources, or the audit log for users, proposals and all resources.
 //
 // A lease has no clock in it: a process takes over what its owner has not renewed while the process looked on.
 package webhooks
@@ -217,11 +217,12 @@ func edited(ctx context.Context, r *feature.Request, _ string, _ records.Patch) 
 	return func(_, after records.Record) error {
 		w, schema := after.(*Webhook), r.Inventory.Records().Schema()
 		names := w.Resources
-		if len(names) == 0 || slices.Contains(names, "users") {
+		logged := func(name string) bool { of, ok := schema.Named(name); return name == "users" || ok && of.Internal }
+		if len(names) == 0 || slices.ContainsFunc(names, logged) {
 			names = append(slices.Clone(names), records.Of[records.AuditLog](schema).Name)
 		}
 		for _, name := range names {
-			if of, ok := schema.Named(name); ok { // others are refused later
+			if of, ok := schema.Named(name); ok && !of.Internal { // others are refused later
 				if err := r.Inventory.May(of, records.RouteList); err != nil {
 					return err
 				}

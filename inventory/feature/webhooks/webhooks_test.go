@@ -23,6 +23,7 @@ import (
 
 	"github.com/ashlar-go/ashlar/inventory"
 	"github.com/ashlar-go/ashlar/inventory/feature"
+	"github.com/ashlar-go/ashlar/inventory/feature/proposals"
 	"github.com/ashlar-go/ashlar/inventory/feature/webhooks"
 	"github.com/ashlar-go/ashlar/inventory/internal/featuretest"
 	"github.com/ashlar-go/ashlar/inventory/records"
@@ -43,16 +44,17 @@ type rig struct {
 	feature *feature.Feature
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T, others ...*feature.Feature) *rig {
 	t.Helper()
 	t.Parallel()
 	f := webhooks.New()
-	schema, err := inventory.NewSchema(feature.Parts(f)...)
+	all := append(others, f)
+	schema, err := inventory.NewSchema(feature.Parts(all...)...)
 	require.NoError(t, err)
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "inventory.db"), schema, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return &rig{featuretest.New(t, store, f), t, f}
+	return &rig{featuretest.New(t, store, all...), t, f}
 }
 
 // deliver runs the job until the end of the test, or until stop is called.
@@ -249,6 +251,29 @@ func TestRules(t *testing.T) {
 		}
 		require.Equal(t, messages, got, name)
 	}
+}
+
+// TestProposals: who decides is told of proposals, and of decisions.
+func TestProposals(t *testing.T) {
+	r := newRig(t, proposals.New())
+	opened, decided := r.receiver(), r.receiver()
+	for to, rule := range map[*receiver]object{
+		opened: {"name": "open", "condition": "after.status=open", "template": `"{{after.author}}: {{after.comment}}, {{after.summary}}"`}, decided: {"name": "decided", "condition": "after.status__ne=open", "template": `"{{action}} {{actor}}"`},
+	} {
+		body := to.rule("resources", []string{"proposals"})
+		for field, value := range rule {
+			body[field] = value
+		}
+		r.WithScopes("webhooks:write").Send("POST", "/webhooks", body).WantError(403, "")
+		r.WithScopes("webhooks:write", "audit-logs:read").Send("POST", "/webhooks", body).Want(201)
+	}
+	r.deliver(nil)
+	var made object
+	require.NoError(t, json.Unmarshal(r.As("root").Send("POST", "/locations?propose=for+the+lab", featuretest.Location("lab")).Want(202).Body.Bytes(), &made))
+	r.As("root").Send("POST", "/proposals/"+made["id"].(string)+"/refuse", object{}).Want(200)
+	r.await("both", func() bool { return len(opened.received()) > 0 && len(decided.received()) > 0 })
+	require.Equal(t, []string{`"root: for the lab, Would create 1 location"`}, opened.received())
+	require.Equal(t, []string{`"withdraw root"`}, decided.received())
 }
 
 // TestBadRules: what is wrong with a rule is said.
