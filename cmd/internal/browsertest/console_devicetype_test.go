@@ -8,12 +8,17 @@ import (
 )
 
 // TestConsoleDeviceType: the form of a new device begins with its type, which fills the fields that it determines and
-// says so. Another type replaces what was filled, and not what was typed.
+// says so. Another type replaces what was filled, and not what was typed. The racks of the location are offered first.
 func TestConsoleDeviceType(t *testing.T) {
 	t.Parallel()
 	s := startConsole(t, 1)
 	s.create("device-types", map[string]any{"manufacturer": "Acme", "model": "Chassis 4", "height": 4})
 	kind := s.create("device-types", map[string]any{"manufacturer": "Beta", "model": "Switch 24", "height": 1})
+	zell := s.create("locations", map[string]any{"name": "Zell", "kind": "site"})
+	room := s.create("locations", map[string]any{"name": "Zell R1", "kind": "room", "parent_id": zell})
+	for name, location := range map[string]string{"A0": s.create("locations", map[string]any{"name": "Arad"}), "Z9": room} {
+		s.create("racks", map[string]any{"name": name, "location_id": location})
+	}
 	page := s.open("admin", "/r/devices/new", nil)
 	var first string
 	page.Eval(`document.querySelector(".change-group input:not([type=hidden])").name`, &first)
@@ -22,21 +27,24 @@ func TestConsoleDeviceType(t *testing.T) {
 		page.Eval(`["vendor", "model", "rack_height"].map((n) => document.getElementById("f-" + n).value)`, &all)
 		return all
 	}
-	choose := func(text string) {
-		page.Eval(`(() => { const i = document.querySelector("#f-device_type_id"); i.value = ""; i.focus(); })()`, new(any))
-		page.Type("#f-device_type_id", text)
+	choose := func(field, text string) {
+		page.Eval(`(() => { const i = document.querySelector("#f-`+field+`"); i.value = ""; i.focus(); })()`, new(any))
+		page.Type("#f-"+field, text)
 		page.AwaitText(".change-list:not([hidden]) li[aria-selected=true]", text)
 		page.Click(".change-list:not([hidden]) li[aria-selected=true]")
 	}
-	choose("Chassis 4")
+	choose("device_type_id", "Chassis 4")
 	page.AwaitText(".change-group", "From the device type")
 	require.Equal(t, []string{"Acme", "Chassis 4", "4"}, values())
 	s.looks(page, "device-type")
 	page.Eval(`document.getElementById("f-model").value = ""`, new(any))
 	page.Type("#f-model", "Chassis 4 B")
-	choose("Switch 24")
+	choose("device_type_id", "Switch 24")
 	page.Await(`#f-vendor[data-filled="Beta"]`)
 	require.Equal(t, []string{"Beta", "Chassis 4 B", "1"}, values())
+	choose("location_id", "Zell")
+	page.Click("#f-rack_id")
+	page.AwaitText(".change-list:not([hidden]) li:first-child", "Z9") // of the location, and not the first of all
 	page.Type("#f-hostname", "typed-sw-01")
 	page.Submit(".change-actions .button-main")
 	device := s.first("/devices?hostname=typed-sw-01")

@@ -118,7 +118,7 @@ func pick(q *site.Request) error {
 	if !q.May(r.Name, records.RouteList) {
 		return httpx.Errorf(http.StatusForbidden, "Your role may not see %s", site.Plural(r))
 	}
-	s := &search{q: q, resource: r, near: query.Get("near"), most: maxPicked}
+	s := &search{q: q, resource: r, near: query.Get("near"), at: query.Get("at"), most: maxPicked}
 	if err := s.find(strings.TrimSpace(query.Get("q"))); err != nil {
 		return err
 	}
@@ -134,16 +134,21 @@ type search struct {
 	q        *site.Request
 	resource *records.Resource
 	near     string // the ids of locations, separated by commas, whose records come first; empty for none
+	at       string // the location of the form, whose records come before all others, as do those of locations in it
 	most     int    // records
 	found    []site.Record
 }
 
-// list adds the records of a query, those near first, unless the API refuses the query: a part of an address is none, for
+// list adds the records of a query, those of the location and those near first, unless the API refuses the query: a part of an address is none, for
 // instance.
 func (s *search) list(query url.Values) error {
-	if _, ok := s.resource.Field("location_id"); ok && s.near != "" {
+	_, placed := s.resource.Field("location_id")
+	for _, first := range [][2]string{{"below", s.at}, {"location_id__in", s.near}} {
+		if !placed || first[1] == "" {
+			continue
+		}
 		near := maps.Clone(query)
-		near.Set("location_id__in", s.near)
+		near.Set(first[0], first[1])
 		if err := s.add(near); err != nil {
 			return err
 		}

@@ -44,7 +44,9 @@
     };
     const find = async (all) => {
       const mine = ++asked;
-      const answer = await fetch(at.dataset.pick + "&q=" + encodeURIComponent(all ? "" : input.value), { headers: { "HX-Request": "true" } });
+      const place = document.querySelector(".change-picked > [name='location_id.id']"); // what is there comes first
+      const from = place && !at.contains(place) ? "&at=" + place.value : "";
+      const answer = await fetch(at.dataset.pick + from + "&q=" + encodeURIComponent(all ? "" : input.value), { headers: { "HX-Request": "true" } });
       if (mine !== asked || !answer.ok) return;
       list.innerHTML = await answer.text();
       if (mine !== asked) return;
