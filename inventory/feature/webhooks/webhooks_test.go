@@ -253,7 +253,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestProposals: who decides is told of proposals, and of decisions.
+// TestProposals: rules send new proposals, and what became of them.
 func TestProposals(t *testing.T) {
 	r := newRig(t, proposals.New())
 	opened, decided := r.receiver(), r.receiver()
@@ -291,6 +291,7 @@ func TestBadRules(t *testing.T) {
 		{[]any{"url", "example"}, "url"},
 		{[]any{"resources", []string{"device"}}, "resources"},
 		{[]any{"resources", []string{"metrics"}}, "resources audit log"},
+		{[]any{"resources", []string{"sessions"}}, "resources audit log"},
 		{[]any{"actions", []string{"updated"}}, "actions update"},
 		{[]any{"condition", "after.status=offline"}, "condition resources"},
 		{[]any{"condition", "status=offline", "resources", []string{"devices"}}, "condition status before."},

@@ -134,13 +134,13 @@ type search struct {
 	q        *site.Request
 	resource *records.Resource
 	near     string // the ids of locations, separated by commas, whose records come first; empty for none
-	at       string // the location of the form, whose records come before all others, as do those of locations in it
+	at       string // the location of the form: records at it or within it come first of all; empty for none
 	most     int    // records
 	found    []site.Record
 }
 
-// list adds the records of a query, those of the location and those near first, unless the API refuses the query: a part of an address is none, for
-// instance.
+// list adds the records of a query, those of the location first and then those near, unless the API refuses the query: a part
+// of an address is none, for instance.
 func (s *search) list(query url.Values) error {
 	_, placed := s.resource.Field("location_id")
 	for _, first := range [][2]string{{"below", s.at}, {"location_id__in", s.near}} {
